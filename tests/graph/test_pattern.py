@@ -43,5 +43,5 @@ def test_the_transpose_is_shared_where_every_edge_has_its_reverse(edges):
 
 
 def test_indices_are_stored_in_32_bits_where_they_fit():
-    structure = Structure.of(torch.tensor([0]), torch.tensor([1]), (2, 2), True)
+    structure = Structure.of(torch.tensor([[0], [1]]), 2)
     assert structure.pattern.col.dtype == structure.transposed.row.dtype == torch.int32

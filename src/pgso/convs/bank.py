@@ -24,12 +24,7 @@ class Term(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> "Term":
-        """Read ``preset`` or ``preset@edges``; a preset may be seven numbers with commas.
-
-        Example:
-            >>> Term.of("gcn@out"), Term.of("0,1,0,0,-0.4,-0.5,1").edges
-            (Term(preset='gcn', edges='out'), None)
-        """
+        """Read ``preset`` or ``preset@edges``; a preset may be seven numbers with commas."""
         if not isinstance(text, str):
             raise InputError(f'a term is a text such as "self", "gcn" or "gcn@out", got {text!r}')
         preset, at, edges = text.partition("@")
@@ -70,11 +65,6 @@ class BankConv(Conv):
         terms: ``"self"``; a preset, or S as ``"0,1,0,0,-0.5,-0.5,1"``; ``preset@in`` and
             ``preset@out`` for incoming and outgoing edges, normalised by the degrees of both ends;
             ``preset@RELATION`` for one relation.
-
-    Example:
-        >>> edges = torch.tensor([[0, 1, 2], [1, 2, 0]])
-        >>> BankConv(4, 3, terms=("self", "gcn@in", "gcn@out"))(torch.randn(3, 4), edges).shape
-        torch.Size([3, 3])
     """
 
     preset = "gcn"

@@ -22,14 +22,7 @@ class NormalisedPGSO(PGSO):
     r"""The line :math:`P = D_a^{-\alpha} A_a D_a^{\alpha - 1}` of the family, with α and a learned.
 
     P is similar to :math:`D_a^{-1/2} A_a D_a^{-1/2}`, so that its spectrum stays in [-1, 1] for
-    every α and every a ≥ 0: each basis fits without scaling.
-
-    Args:
-        learn: Whether α (kept as -e2) and a learn, or which of ``"e2"`` and ``"a"``.
-
-    Example:
-        >>> NormalisedPGSO(learn="a")
-        NormalisedPGSO(m1=0, m2=1, m3=0, e1=0, e2=-0.5, e3=-0.5, a=1, learn=a)
+    every α (kept as -e2) and every a ≥ 0: each basis fits without scaling.
     """
 
     def __init__(self, learn: bool | Collection[str] = True) -> None:
@@ -67,11 +60,6 @@ class FilterConv(Conv):
             output of a graph depends on the others.
         K: The degree of the polynomial.
         basis: ``"monomial"``, ``"chebyshev"``, ``"bernstein"`` or ``"jacobi"``.
-
-    Example:
-        >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
-        >>> FilterConv(4, 3, K=5, basis="chebyshev")(torch.randn(3, 4), edges).shape
-        torch.Size([3, 3])
     """
 
     preset = "gcn"

@@ -104,17 +104,12 @@ class EdgeList(Graph):
         sums = wide.new_zeros(shape[0]).index_add(0, target, wide)
         if edge_weight is not None and diagonal is not None:
             edge_weight = torch.cat([edge_weight, edge_weight.new_zeros(shape[0])])
-        return cls(
-            pattern=Pattern(None, row, col, diagonal, shape),
-            transposed=Pattern(None, col, row, diagonal, shape[::-1]),
-            transposition=torch.arange(row.size(0), device=row.device),
-            is_undirected=False,
-            weight=edge_weight,
-            loops=None,
-            row_sums=sums,
-            num_edges=source.size(0),
-            dtype=weight_type() if edge_weight is None else edge_weight.dtype,
-        )
+        pattern = Pattern(None, row, col, diagonal, shape)
+        transposed = Pattern(None, col, row, diagonal, shape[::-1])
+        same = torch.arange(row.size(0), device=row.device)
+        dtype = weight_type() if edge_weight is None else edge_weight.dtype
+        count = source.size(0)
+        return cls(pattern, transposed, same, False, edge_weight, None, sums, count, dtype)
 
 
 def on_edges(values: Tensor, ends: Tensor) -> Tensor:  # (n, H), (nnz,) -> (nnz, H)
@@ -134,18 +129,15 @@ def softmax_over_edges(graph: Graph, logits: Tensor) -> Tensor:  # (nnz, H) -> (
     In a sampled graph the sum below the line is the estimate of that over all neighbours.
     """
     if not graph.is_sorted:
-        return _row_softmax(logits, None, graph)
-    sample = graph.sample
-    importance = None if sample is None else sample.importance.to(logits.dtype).unsqueeze(1)
-    alpha: Tensor = _Softmax.apply(logits, importance, graph)
+        return _row_softmax(logits, graph)
+    alpha: Tensor = _Softmax.apply(logits, graph)
     return alpha
 
 
-def _row_softmax(
-    logits: Tensor,  # (nnz, H)
-    importance: Tensor | None,  # (nnz, 1) of each entry in the sum below the line
-    graph: Graph,
-) -> Tensor:  # (nnz, H)
+def _row_softmax(logits: Tensor, graph: Graph) -> Tensor:  # (nnz, H) -> (nnz, H)
+    sample, importance = graph.sample, None
+    if sample is not None:
+        importance = sample.importance.to(logits.dtype).unsqueeze(1)
     rowptr, values = graph.pattern.rowptr, logits.detach()
     if rowptr is not None and values.numel():
         largest = torch.segment_reduce(values, "max", offsets=rowptr.long())
@@ -165,13 +157,13 @@ class _Softmax(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        _, importance, ctx.graph = inputs
-        ctx.save_for_backward(output, importance)
+        ctx.graph = inputs[1]
+        ctx.save_for_backward(output)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        alpha, importance = ctx.saved_tensors
+        (alpha,), sample = ctx.saved_tensors, ctx.graph.sample
         weighed = alpha * grads[0]
         total = sum_over_edges(ctx.graph, weighed).index_select(0, ctx.graph.pattern.row)
-        shared = alpha * total if importance is None else alpha * importance * total
-        return weighed - shared, None, None
+        shared = alpha if sample is None else alpha * sample.importance.to(alpha.dtype).unsqueeze(1)
+        return weighed - shared * total, None

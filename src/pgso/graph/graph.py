@@ -120,12 +120,9 @@ class Graph:
     ) -> "Graph":
         """Prepare PyTorch Geometric's ``edge_index``: row 0 holds sources, row 1 targets.
 
-        Args:
-            edge_index: Integer node ids; duplicates are summed.
-            edge_weight: A weight for each edge; gradients flow through it if it asks for them.
-            num_nodes: n; by default what PyG's ``EdgeIndex`` has as ``sparse_size``, and otherwise
-                one more than the largest id. A pair (targets, sources) makes a bipartite graph: its
-                targets and sources are different nodes.
+        Gradients flow through ``edge_weight`` if it asks for them. n is by default what PyG's
+        ``EdgeIndex`` has as ``sparse_size``, and otherwise one more than the largest id. A pair
+        (targets, sources) makes a bipartite graph between different nodes.
         """
         with outside_transforms(edge_index, edge_weight):
             return cls.from_structure(Structure.of(edge_index, num_nodes), edge_weight)
@@ -181,12 +178,17 @@ class Graph:
         unweighted = not learns(entries) and bool(plain.all())
         weight = None if unweighted else entries
 
-        mirrored = structure.transposed is pattern  # every edge has its reverse
-        undirected = mirrored and (
-            weight is None or _is_symmetric(weight.detach(), structure, edge_weight)
-        )
-        may_be_symmetric = diagonal is not None and not mirrored
-        if may_be_symmetric and weight is not None and not learns(weight):
+        is_undirected = mirrored = structure.transposed is pattern  # every edge has its reverse
+        if mirrored and weight is not None:  # A is its transpose, up to the rounding of sums
+            values = weight.detach()
+            turned = values.index_select(0, structure.transposition)
+            tolerance = 8 * torch.finfo(values.dtype).eps
+            is_undirected = torch.allclose(values, turned, rtol=tolerance, atol=0.0)
+            if not is_undirected and edge_weight is not None and bool((edge_weight < 0).any()):
+                # Where weights cancel, sums are smaller than their rounding.
+                sizes = torch.zeros_like(values).index_add(0, position, edge_weight.detach().abs())
+                is_undirected = bool(((values - turned).abs() <= tolerance * sizes).all())
+        if not mirrored and diagonal is not None and weight is not None and not learns(weight):
             # An edge of weight 0 needs no reverse: A is symmetric if it is without such edges.
             is_kept = weight != 0
             if not bool((is_kept | (pattern.row == pattern.col)).all()):
@@ -194,17 +196,10 @@ class Graph:
                 without = cls.from_edge_index(pairs, weight[is_kept], pattern.shape[0])
                 if without.is_undirected:
                     return without
-        return cls(
-            pattern=pattern,
-            transposed=structure.transposed,
-            transposition=structure.transposition,
-            is_undirected=undirected,
-            weight=weight,
-            loops=loops,
-            row_sums=_sums(entries, pattern.row, pattern.shape[0]),
-            num_edges=nnz if diagonal is None else nnz - diagonal.numel() + num_loops,
-            dtype=entries.dtype,
-        )
+        turning = (structure.transposed, structure.transposition)
+        row_sums = _sums(entries, pattern.row, pattern.shape[0])
+        count = nnz if diagonal is None else nnz - diagonal.numel() + num_loops
+        return cls(pattern, *turning, is_undirected, weight, loops, row_sums, count, entries.dtype)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -419,20 +414,3 @@ def _sums(entries: Tensor, ends: Tensor, num_nodes: int) -> Tensor:  # (n,)
     """In double precision: sums of many weights, and powers of the sums, need the digits."""
     wide = entries.double()
     return wide.new_zeros(num_nodes).index_add(0, ends, wide)
-
-
-def _is_symmetric(
-    weight: Tensor,  # (nnz,)
-    structure: Structure,
-    edge_weight: Tensor | None,  # (E,) of which the weights are sums
-) -> bool:
-    """Whether A is its transpose, up to the rounding of sums taken in another order."""
-    turned = weight.index_select(0, structure.transposition)
-    tolerance = 8 * torch.finfo(weight.dtype).eps
-    if torch.allclose(weight, turned, rtol=tolerance, atol=0.0):
-        return True
-    if edge_weight is None or not bool((edge_weight < 0).any()):
-        return False
-    # Where weights cancel, sums are smaller than their rounding.
-    sizes = torch.zeros_like(weight).index_add(0, structure.position, edge_weight.detach().abs())
-    return bool(((weight - turned).abs() <= tolerance * sizes).all())

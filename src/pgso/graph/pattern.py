@@ -257,11 +257,9 @@ def weighted_product(
     if pattern.rowptr is None or is_transformed():  # torch knows all derivatives of these
         messages = values.unsqueeze(-1) * x.index_select(0, pattern.col)
         return x.new_zeros(pattern.shape[0], *x.shape[1:]).index_add(0, pattern.row, messages)
-    if x.dim() == 3:
-        heads: Tensor = _WeightedProduct.apply(values, x, graph)
-        return heads
-    out: Tensor = _WeightedProduct.apply(values.unsqueeze(1), x.unsqueeze(1), graph)
-    return out.squeeze(1)
+    heads = (values, x) if x.dim() == 3 else (values.unsqueeze(1), x.unsqueeze(1))
+    out: Tensor = _WeightedProduct.apply(*heads, graph)
+    return out if x.dim() == 3 else out.squeeze(1)
 
 
 def row_dots(left: Tensor, right: Tensor) -> Tensor:

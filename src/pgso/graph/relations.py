@@ -17,11 +17,6 @@ class Relations:
     Args:
         graphs: A graph, an ``edge_index`` or a sparse A by the name of the relation.
         num_nodes: n; by default the largest n of the graphs.
-
-    Example:
-        >>> knows, likes = torch.tensor([[0, 1], [1, 0]]), torch.tensor([[2], [0]])
-        >>> Relations({"knows": knows, "likes": likes})
-        Relations(num_nodes=3, knows: 2 edges, likes: 1 edges)
     """
 
     def __init__(self, graphs: Mapping[str, Any], num_nodes: int | None = None) -> None:

@@ -23,12 +23,24 @@ class Expression(ShiftOperator):
     """
 
     @property
+    def parts(self) -> list[ShiftOperator]:
+        """The operators that it is made of."""
+        return [getattr(self, name) for name in ("of", "left", "right") if hasattr(self, name)]
+
+    @property
     def dtype(self) -> torch.dtype:  # type: ignore[override]
         """The widest type of the operators in it."""
-        names = ("of", "left", "right")
-        types = [getattr(self, name).dtype for name in names if hasattr(self, name)]
-        widest: torch.dtype = reduce(torch.promote_types, types)
+        widest: torch.dtype = reduce(torch.promote_types, (part.dtype for part in self.parts))
         return widest
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether all parts are; what happens to be symmetric is not recognised."""
+        return all(part.is_symmetric for part in self.parts)
+
+    @property
+    def is_certifiable(self) -> bool:
+        return all(part.is_certifiable for part in self.parts)
 
     def diagonal(self) -> Tensor:
         """The diagonal entries; of products from the dense matrix, with O(n²) memory."""
@@ -64,14 +76,6 @@ class Scaled(Expression):
         out: Tensor = self.factor * self.of.diagonal()
         return out
 
-    @property
-    def is_symmetric(self) -> bool:
-        return self.of.is_symmetric
-
-    @property
-    def is_certifiable(self) -> bool:
-        return self.of.is_certifiable
-
 
 def finite_factor(factor: Any) -> Any:
     """What an operator may be multiplied or divided by: a finite number, or a 0-d tensor."""
@@ -99,7 +103,6 @@ def finite_factor(factor: Any) -> Any:
 class Identity(Expression):
     """I: what a shift by a number, or a power of 0, is made of. Its spectrum is {1}."""
 
-    is_symmetric = is_certifiable = True
     dtype: torch.dtype = torch.get_default_dtype()
 
     def __init__(self, like: ShiftOperator) -> None:
@@ -124,13 +127,11 @@ class Identity(Expression):
         return torch.ones(self.shape[0], dtype=self.dtype, device=self.device)
 
 
-class _OfTwo(Expression):
+class Sum(Expression):
+    """The sum of two operators of one shape."""
+
     left: ShiftOperator
     right: ShiftOperator
-
-
-class Sum(_OfTwo):
-    """The sum of two operators of one shape."""
 
     def __init__(self, left: ShiftOperator, right: ShiftOperator) -> None:
         if left.shape != right.shape:
@@ -159,20 +160,19 @@ class Sum(_OfTwo):
         return left + right
 
     @property
-    def is_symmetric(self) -> bool:
-        """Whether both are; a sum that happens to be symmetric is not recognised."""
-        return self.left.is_symmetric and self.right.is_symmetric
-
-    @property
     def is_certifiable(self) -> bool:
         """Whether the spectrum follows: both are symmetric, or both are polynomials of one γ."""
         base = common_base(self)
-        both = self.left.is_certifiable and self.right.is_certifiable
-        return (base is not None and base.is_certifiable) or (self.is_symmetric and both)
+        if base is not None and base.is_certifiable:
+            return True
+        return self.is_symmetric and super().is_certifiable
 
 
-class Product(_OfTwo):
+class Product(Expression):
     """One operator after another: (P Q) x = P (Q x)."""
+
+    left: ShiftOperator
+    right: ShiftOperator
 
     def __init__(self, left: ShiftOperator, right: ShiftOperator) -> None:
         if left.shape[1] != right.shape[0]:
@@ -212,10 +212,8 @@ class Product(_OfTwo):
 def aligned(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
     """Two matrices, or two diagonals, in one type; both with channels last if one has channels."""
     dtype = torch.promote_types(left.dtype, right.dtype)
-    while left.dim() < right.dim():
-        left = left.unsqueeze(-1)
-    while right.dim() < left.dim():
-        right = right.unsqueeze(-1)
+    most = max(left.dim(), right.dim())
+    left, right = (one.view(*one.shape, *[1] * (most - one.dim())) for one in (left, right))
     return left.to(dtype), right.to(dtype)
 
 
@@ -226,15 +224,7 @@ def dense_product(left: Tensor, right: Tensor) -> Tensor:  # (n, k[, C]), (k, m[
 
 
 def common_base(op: ShiftOperator) -> ShiftOperator | None:
-    """The operator that an expression is a polynomial of; None if it has several, or is c I.
-
-    Example:
-        >>> from pgso import Graph, shift
-        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-        >>> L = shift(path, "laplacian")
-        >>> common_base(L @ L - 2 * L) is L
-        True
-    """
+    """The operator that an expression is a polynomial of; None if it has several, or is c I."""
     first, *others = bases_of(op) or (None,)
     return None if first is None or any(not first.equals(other) for other in others) else first
 
@@ -246,15 +236,5 @@ def bases_of(op: ShiftOperator) -> list[ShiftOperator]:
 
 
 @bases_of.register
-def _(op: Scaled) -> list[ShiftOperator]:
-    return bases_of(op.of)
-
-
-@bases_of.register
-def _(op: Identity) -> list[ShiftOperator]:
-    return []
-
-
-@bases_of.register
-def _(op: _OfTwo) -> list[ShiftOperator]:
-    return bases_of(op.left) + bases_of(op.right)
+def _(op: Expression) -> list[ShiftOperator]:
+    return [base for part in op.parts for base in bases_of(part)]

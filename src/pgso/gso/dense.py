@@ -25,13 +25,8 @@ def dense_pgso(
         \gamma(A, \mathcal{S}) = m_1 D_a^{e_1} + m_2 D_a^{e_2} A_a D_a^{e_3} + m_3 I_n,
         \qquad A_a = A + a I_n, \quad D_a = \operatorname{Diag}(A_a \mathbf{1}_n)
 
-    Args:
-        adjacency: :math:`A`; entry ``[i, j]`` is the weight of the edge from j to i.
-        S: :math:`\mathcal{S}`, floats or 0-d tensors, or the name of a preset.
-        degrees: What e3 acts on: row sums (``"row"``), or column sums (``"both"``).
-
-    Returns:
-        :math:`\gamma(A, \mathcal{S})`, differentiable in ``adjacency`` and in every entry of S.
+    Entry ``[i, j]`` of A is the weight of the edge from j to i. With ``degrees="both"``, e3 acts on
+    column sums. Differentiable in A and in S.
 
     Example:
         >>> path = torch.tensor([[0., 1., 0.], [1., 0., 1.], [0., 1., 0.]])

@@ -7,9 +7,8 @@ r"""Definition 2 and Equation (2): the only fast code in which γ's letters are 
     + m_2 \operatorname{Diag}(l)\, (A + a I)\, \operatorname{Diag}(r), \qquad
     \alpha = m_1 D_a^{e_1} + m_3, \quad l = D_a^{e_2}, \quad r = D_a^{e_3}
 
-Everything else (products, bounds, attention, conversion) is written with α, m2, l, r and a. The
-page's ``operator.js`` and ``report/matrices.py`` are copies, held to this file by the tests. The
-slow truth is :func:`pgso.dense_pgso`.
+Everything else is written with α, m2, l, r and a. The page's ``operator.js`` and
+``report/matrices.py`` are copies, held to this file by tests; :func:`pgso.dense_pgso` is the truth.
 """
 
 from collections.abc import Sequence
@@ -53,25 +52,16 @@ def factors(
     """The vectors of γ; differentiable in S and in the degrees."""
     m1, m2, m3, e1, e2, e3, a = S
     d_in = rows + a
-    left, right = (
-        positive_power(d_in, e2),
-        positive_power(d_in if columns is None else columns + a, e3),
-    )
+    left = positive_power(d_in, e2)
+    right = positive_power(d_in if columns is None else columns + a, e3)
     return Factors(m1 * positive_power(d_in, e1) + m3, m2, left, right, a)
 
 
 def positive_power(base: Tensor, exponent: Scalar) -> Tensor:
     """``base ** exponent`` where base > 0; elsewhere 0, or 1 if the exponent is exactly 0.
 
-    Where base ≤ 0 there is no gradient. The base is replaced *before* the power, not the result
-    after it: the gradient of ``0 ** e`` in a learned negative ``e`` is NaN, and a mask on the
-    result keeps the NaN.
-
-    Example:
-        >>> positive_power(torch.tensor([4., 0., -4.]), -0.5)
-        tensor([0.5000, 0.0000, 0.0000])
-        >>> positive_power(torch.tensor([4., 0., -4.]), 0.0)
-        tensor([1., 1., 1.])
+    Where base ≤ 0 there is no gradient. The base is replaced *before* the power: the gradient of
+    ``0 ** e`` in a learned negative ``e`` is NaN, and a mask on the result keeps the NaN.
     """
     positive = base > 0
     safe = torch.where(positive, base, 1.0)

@@ -256,10 +256,6 @@ class PGSO(EdgeMasking):
             graph = operators_on((self,), graph, edge_weight, num_nodes_of(x))[self]
         return graph.times(x)
 
-    def to_torch_sparse(self, graph: Graph | Tensor, edge_weight: Tensor | None = None) -> Tensor:
-        """γ(A, S) as a torch.sparse COO matrix, differentiable in S, to hand to others."""
-        return self.on(graph, edge_weight).to_torch_sparse()
-
     def extra_repr(self) -> str:
         """The current values, and which of them learn."""
         words = [f"{name}={v:.4g}" for name, v in self.parameters_tuple()._asdict().items()]

@@ -30,9 +30,7 @@ class Shown:
     """What can be drawn (``plot``) and has a table (``_repr_html_``): a page has both."""
 
     plot: Any
-
-    def _repr_html_(self) -> str:
-        raise NotImplementedError
+    _repr_html_: Any
 
     def report(self, path: "str | os.PathLike[str]") -> "Path":
         """Write a page with the picture and the table; it works offline."""
@@ -247,12 +245,9 @@ class ShiftOperator(Shown, ABC):
         return value
 
 
-def _edges_behind(op: ShiftOperator) -> Any:  # (2, E), numpy
+def _edges_behind(op: Any) -> Any:  # (2, E), numpy
     """The edges of the graph that an operator, or an expression of operators, acts on."""
-    graph = getattr(op, "graph", None)
-    if graph is not None:
-        return graph.edge_index.numpy(force=True)
-    for name in ("of", "left", "right"):
-        if isinstance(inner := getattr(op, name, None), ShiftOperator):
-            return _edges_behind(inner)
-    return np.empty((2, 0), dtype=np.int64)
+    if hasattr(op, "graph"):
+        return op.graph.edge_index.numpy(force=True)
+    parts = getattr(op, "parts", None)
+    return _edges_behind(parts[0]) if parts else np.empty((2, 0), dtype=np.int64)

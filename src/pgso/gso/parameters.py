@@ -21,10 +21,6 @@ class PGSOParameters(NamedTuple):
     r"""The seven scalars :math:`\mathcal{S}` of Definition 2, in the order of Table 1.
 
     They are floats, or 0-d tensors when a gradient is wanted.
-
-    Example:
-        >>> PGSOParameters(0, 1, 0, 0, -0.5, -0.5, 1)
-        PGSOParameters(m1=0, m2=1, m3=0, e1=0, e2=-0.5, e3=-0.5, a=1)
     """
 
     m1: Scalar
@@ -37,13 +33,7 @@ class PGSOParameters(NamedTuple):
 
     @classmethod
     def of(cls, values: "Sequence[Scalar] | Tensor") -> "PGSOParameters":
-        """Check that there are seven finite numbers and name them.
-
-        Example:
-            >>> PGSOParameters.of([0, 1, 0])
-            Traceback (most recent call last):
-            pgso.errors.InputError: S takes seven numbers (m1, m2, m3, e1, e2, e3, a), got 3
-        """
+        """Check that there are seven finite numbers and name them."""
         try:
             given = tuple(values)
         except TypeError:

@@ -64,10 +64,6 @@ class Polynomial(Expression):
         return csr_array(sum(value * term for value, term in zip(c.tolist(), terms, strict=True)))
 
     @property
-    def is_symmetric(self) -> bool:
-        return self.of.is_symmetric
-
-    @property
     def is_certifiable(self) -> bool:
         """As of the operator, whose eigenvalues λ become p(λ); per channel there is no one p."""
         return self.of.is_certifiable and self.coefficients.dim() == 1
@@ -91,9 +87,8 @@ def polynomial(
     Args:
         op: An operator of square shape.
         coefficients: c_0 to c_K; with shape (K + 1, F) each channel has its own.
-        basis: ``"monomial"``; ``"chebyshev"`` (of the first kind), ``"bernstein"`` and
-            ``"jacobi"`` are meant for a spectrum in [-1, 1] (Bernstein's basis is of
-            that interval).
+        basis: ``"monomial"``; or ``"chebyshev"`` (of the first kind), ``"bernstein"`` and
+            ``"jacobi"``, for a spectrum in [-1, 1].
         **options: Of Jacobi's basis: ``alpha`` and ``beta``, 1 by default.
 
     Example:

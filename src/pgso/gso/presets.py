@@ -33,10 +33,5 @@ TABLE_1 = tuple(PRESETS)[:7]
 
 
 def resolve(S: "str | Sequence[Scalar] | Tensor") -> PGSOParameters:
-    """S as seven checked scalars, from a preset's name or from its values.
-
-    Example:
-        >>> resolve("laplacian")
-        PGSOParameters(m1=1, m2=-1, m3=0, e1=1, e2=0, e3=0, a=0)
-    """
+    """S as seven checked scalars, from a preset's name or from its values."""
     return PRESETS[S] if isinstance(S, str) else PGSOParameters.of(S)

@@ -39,14 +39,19 @@ def shift(
         >>> laplacian = shift(path, "laplacian")
         >>> laplacian @ torch.tensor([1., 2., 4.])
         tensor([-1., -1.,  2.])
-        >>> (laplacian @ laplacian).diagonal()
-        tensor([2., 6., 2.])
     """
     if degrees not in DEGREES:
         raise UnknownNameError("degrees", degrees, DEGREES)
     prepared = Graph.of(graph, edge_weight)
     if isinstance(S, Tensor) and S.dim() == 3:
-        _check_vector(S, prepared.num_nodes)
+        n = prepared.num_nodes  # S[k] broadcasts against features (n, F) along one of the two
+        if S.size(0) != len(NAMES) or S.size(1) not in (1, n) or 1 not in S.shape[1:]:
+            raise InputError(
+                f"S must have shape (7,), (7, {n}, 1) for a value per node or "
+                f"(7, 1, F) for a value per channel of these features, got {tuple(S.shape)}"
+            )
+        if is_eager() and not bool(S.detach().isfinite().all()):
+            raise InputError("S must be finite, got a value that is not")
         S = S.clone()  # what becomes of the caller's tensor changes nothing
     elif is_eager() or not isinstance(S, Tensor):
         S = resolve(S)
@@ -102,14 +107,7 @@ def apply_pgso(
 
     Costs O(E F) time and no buffer per edge and feature. Where d_i + a ≤ 0 the power is 0 (1 if
     the exponent is 0), and its gradient is 0. Differentiable in x, in S, and in the edge weights if
-    they ask for it.
-
-    The other arguments are those of :func:`pgso.shift`.
-
-    Example:
-        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-        >>> apply_pgso(torch.tensor([1., 2., 4.]), path, "laplacian")
-        tensor([-1., -1.,  2.])
+    they ask for it. The other arguments are those of :func:`pgso.shift`.
     """
     return shift(graph_for(num_nodes_of(x), graph, edge_weight), S, degrees=degrees).times(x)
 
@@ -133,17 +131,6 @@ def num_nodes_of(x: Features) -> int | tuple[int, int] | None:
     return None if target is None else (check_features(target), check_features(source))
 
 
-def _check_vector(S: Tensor, num_nodes: int) -> None:
-    """Refuse S unless S[k] broadcasts against features (n, F) along one of the two."""
-    if S.size(0) != len(NAMES) or (S.size(1) not in (1, num_nodes)) or 1 not in S.shape[1:]:
-        raise InputError(
-            f"S must have shape (7,), (7, {num_nodes}, 1) for a value per node or "
-            f"(7, 1, F) for a value per channel of these features, got {tuple(S.shape)}"
-        )
-    if is_eager() and not bool(S.detach().isfinite().all()):
-        raise InputError("S must be finite, got a value that is not")
-
-
 def nearest_preset(
     graph: Graph, S: str | Sequence[Scalar] | Tensor, degrees: str = "row"
 ) -> tuple[str, float]:  # name, distance in [0, 1]
@@ -155,11 +142,6 @@ def nearest_preset(
 
     Tuples are not compared, since different S may be the same matrix (m1 D^0 and m3 I), and a
     factor is left out, since the next weight matrix can absorb it.
-
-    Example:
-        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-        >>> nearest_preset(path, (2, -2, 0, 1, 0, 0, 0))  # twice the Laplacian
-        ('laplacian', 0.0)
     """
 
     def entries_of(S: str | Sequence[Scalar] | Tensor) -> Tensor:
