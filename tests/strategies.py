@@ -11,7 +11,9 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from pgso import Graph
+from pgso import Graph, dense_pgso
+from pgso.gso.formula import positive_power
+from pgso.gso.presets import resolve
 
 
 class Edges(NamedTuple):
@@ -83,3 +85,15 @@ def smooth_parameters() -> st.SearchStrategy[tuple[float, ...]]:
 
 def random_features(n: int, *more: int, dtype: torch.dtype = torch.float64) -> Tensor:
     return torch.randn(n, *(more or (3,)), dtype=torch.float64).to(dtype)
+
+
+def dense_shift(adjacency: Tensor, S, degrees: str) -> Tensor:
+    """As ``dense_pgso``; with ``degrees="both"``, e3 acts on column sums."""
+    if degrees == "row":
+        return dense_pgso(adjacency, S)
+    m1, m2, m3, e1, e2, e3, a = resolve(S)
+    identity = torch.eye(len(adjacency), dtype=adjacency.dtype)
+    A_a = adjacency + a * identity
+    d_in, d_out = A_a.sum(dim=1), A_a.sum(dim=0)
+    first, left = (positive_power(d_in, exponent).diag() for exponent in (e1, e2))
+    return m1 * first + m2 * left @ A_a @ positive_power(d_out, e3).diag() + m3 * identity

@@ -79,7 +79,7 @@ def test_random_expressions_are_their_dense_matrices_in_values_and_gradients(edg
     vectors = [torch.tensor(each, dtype=torch.float64, requires_grad=True) for each in S]
     graph = Graph.from_edge_index(edges.edge_index, edges.edge_weight, edges.num_nodes)
     ops = [shift(graph.to(torch.float64), vector) for vector in vectors]
-    op, matrix = tree(ops, [dense_pgso(edges.adjacency, vector, "row") for vector in vectors])
+    op, matrix = tree(ops, [dense_pgso(edges.adjacency, vector) for vector in vectors])
     assert isinstance(op, ShiftOperator)
     size = 1 + float(matrix.detach().abs().max())
     close = {"rtol": 1e-6, "atol": 1e-7 * size}
@@ -104,7 +104,7 @@ def test_random_expressions_are_their_dense_matrices_in_values_and_gradients(edg
 @given(edges=edge_lists(undirected=True, weights="positive"), seed=st.integers(0, 5))
 def test_a_polynomial_acts_on_the_eigenvalues(basis, edges, seed):
     c = np.random.default_rng(seed).normal(size=5)
-    matrix = dense_pgso(edges.adjacency, "gcn", "row")
+    matrix = dense_pgso(edges.adjacency, "gcn")
     values, vectors = torch.linalg.eigh(matrix)
     of_values = torch.from_numpy(np.asarray(scalar_values(basis, c, values.numpy())))
     wanted = vectors @ of_values.diag() @ vectors.t()

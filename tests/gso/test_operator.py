@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 import pgso
 from pgso import PGSO, Graph, ShiftOperator, polynomial, shift
 from pgso.errors import InputError
-from pgso.gso.dense import dense_pgso
-from tests.strategies import edge_lists, parameters, random_features
+from tests.strategies import dense_shift, edge_lists, parameters, random_features
 
 PATH = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
 DIRECTED = torch.tensor([[0.0, 2, 0, 1], [0, 0, 1, 0], [1, 0, 0.5, 0], [0, 0, 3, 0]]).double()
@@ -27,7 +26,7 @@ def gradients(out, leaves):
 
 @given(edges=edge_lists(), S=parameters(), degrees=st.sampled_from(["row", "both"]))
 def test_every_form_of_the_operator_is_the_dense_matrix(edges, S, degrees):
-    op, matrix = shift(edges.graph, S, degrees=degrees), dense_pgso(edges.adjacency, S, degrees)
+    op, matrix = shift(edges.graph, S, degrees=degrees), dense_shift(edges.adjacency, S, degrees)
     x = random_features(edges.num_nodes)
     torch.testing.assert_close(op.to_dense().double(), matrix, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(op @ x, matrix @ x)
@@ -50,7 +49,7 @@ def test_gradients_of_both_directions_are_those_of_the_dense_matrix(edges, S, de
     x = random_features(edges.num_nodes).requires_grad_()
     op, matrix = (
         shift(edges.graph, vector, degrees=degrees),
-        dense_pgso(edges.adjacency, vector, degrees),
+        dense_shift(edges.adjacency, vector, degrees),
     )
     for actual, wanted in ((op @ x, matrix @ x), (op.T @ x, matrix.t() @ x)):
         pairs = zip(gradients(actual, (x, vector)), gradients(wanted, (x, vector)), strict=True)

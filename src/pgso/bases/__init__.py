@@ -45,13 +45,6 @@ def two_steps(graph: Graph | Tensor) -> Graph:
 
     Its entries count the common neighbours of two nodes, O(Σ d²) of them, and its diagonal is
     empty. The graph is undirected and has no weights; its self-loops are left out.
-
-    Example:
-        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-        >>> two_steps(path).to_torch_sparse().to_dense()
-        tensor([[0., 0., 1.],
-                [0., 0., 0.],
-                [1., 0., 0.]])
     """
     graph = Graph.of(graph)
     weight, n = graph.edge_weight, graph.num_nodes

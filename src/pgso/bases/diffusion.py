@@ -49,16 +49,24 @@ def diffusion(
         t: How long ``"heat"`` spreads.
         eps: The accuracy; the time of ``"ppr"`` grows as 1/eps, and a row has up to 2/eps entries.
         top_k: Also keep no more than this many entries of a row, and of their mirror images.
-
-    Example:
-        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-        >>> diffusion(path, "ppr", eps=1e-8).to_torch_sparse().to_dense()
-        tensor([[0.4443, 0.3040, 0.1834],
-                [0.3040, 0.5036, 0.3040],
-                [0.1834, 0.3040, 0.4443]])
     """
     graph = Graph.of(graph)
-    _check(graph, kind, alpha, t, eps, top_k)
+    if kind not in ("ppr", "heat"):
+        raise UnknownNameError("diffusion", kind, ("ppr", "heat"))
+    if not graph.is_undirected:
+        raise InputError(
+            "diffusion needs an undirected graph; "
+            "make it undirected with torch_geometric.utils.to_undirected"
+        )
+    if graph.weight is not None and bool((graph.weight < 0).any()):
+        raise InputError("diffusion needs weights of 0 or more: mass cannot spread along others")
+    for name, value in (("alpha", alpha), ("eps", eps)):
+        if not 0 < value < 1:
+            raise InputError(f"{name} must be between 0 and 1, got {value}")
+    if not (t > 0 and math.isfinite(t)):
+        raise InputError(f"t must be positive, got {t}")
+    if top_k is not None and top_k < 1:
+        raise InputError(f"top_k must be 1 or more, got {top_k}")
     n, device, graph = graph.num_nodes, graph.device, graph.to("cpu")
     pattern = graph.pattern
     A = graph.entries.detach().double().index_add(0, pattern.diagonal, torch.ones(n).double())
@@ -116,8 +124,7 @@ def _ppr(T: Any, start: Any, root_d: Any, eps: float, alpha: float) -> Any:
 def _heat(pattern: Pattern, T: Any, start: Any, series: list[float], eps: float) -> Any:
     """Rows of the heat kernel by Chebyshev's series (Clenshaw's recurrence), entries below eps out.
 
-    A product with whole columns takes a hundredth of the time per entry of a sparse one: it pays
-    as soon as a node reaches a hundredth of the others, which is after few steps.
+    After few steps nodes reach so many others that products with whole columns are faster.
     """
     ones = sp.eye_array(T.shape[0], dtype=T.dtype, format="csr")[start]
     b = before = 0 * ones
@@ -139,8 +146,7 @@ def _heat(pattern: Pattern, T: Any, start: Any, series: list[float], eps: float)
 def _chebyshev(t: float, eps: float) -> list[float]:
     r"""Coefficients of :math:`e^{-t(1 - x)}` on [-1, 1], up to those that sum to less than eps.
 
-    :math:`e^{-t} I_0(t)` and :math:`2 e^{-t} I_k(t)`; the values of each polynomial stay in
-    [-1, 1], and so do its entries.
+    They are :math:`e^{-t} I_0(t)` and :math:`2 e^{-t} I_k(t)`.
     """
     series = [float(ive(0, t))]
     while 1 - sum(series) > eps:  # all are positive, and at x = 1 they sum to 1
@@ -175,22 +181,3 @@ def _where(matrix: Any, keep: Any) -> Any:
 def _repeat(by_row: Any, matrix: Any) -> Any:
     """A value per row as one per stored entry."""
     return np.repeat(by_row, np.diff(matrix.indptr))
-
-
-def _check(graph: Graph, kind: str, alpha: float, t: float, eps: float, top_k: int | None) -> None:
-    if kind not in ("ppr", "heat"):
-        raise UnknownNameError("diffusion", kind, ("ppr", "heat"))
-    if not graph.is_undirected:
-        raise InputError(
-            "diffusion needs an undirected graph; "
-            "make it undirected with torch_geometric.utils.to_undirected"
-        )
-    if graph.weight is not None and bool((graph.weight < 0).any()):
-        raise InputError("diffusion needs weights of 0 or more: mass cannot spread along others")
-    for name, value in (("alpha", alpha), ("eps", eps)):
-        if not 0 < value < 1:
-            raise InputError(f"{name} must be between 0 and 1, got {value}")
-    if not (t > 0 and math.isfinite(t)):
-        raise InputError(f"t must be positive, got {t}")
-    if top_k is not None and top_k < 1:
-        raise InputError(f"top_k must be 1 or more, got {top_k}")

@@ -65,9 +65,9 @@ def kinds_of_nodes(graph: Graph) -> NodeKinds:
         degree, received = graph.row_sums, received_weight(graph)
         loops = None if graph.loops is None else graph.loops.double()
         alike = graph.weight is None and loops is None and graph.sample is None
-        if alike and graph.num_nodes >= MANY_NODES and torch.equal(degree, received):
+        if alike and degree.numel() >= MANY_NODES and torch.equal(degree, received):
             kinds, kind, number = degree.unique(return_inverse=True, return_counts=True)
-            if kinds.numel() <= graph.num_nodes / 8:
+            if kinds.numel() <= degree.numel() / 8:
                 return NodeKinds(kinds, kinds, None, kind, number)
         return NodeKinds(degree, received, loops, None, None)
 

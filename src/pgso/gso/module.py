@@ -1,8 +1,4 @@
-"""Section 3.3: the operator as a module whose seven scalars are trained with the network.
-
-S may also be a value per node, channel or head ("Computational cost"), or a value per node that a
-small network finds from its degree, clustering coefficient and PageRank.
-"""
+"""Section 3.3: the operator as a module whose seven scalars are trained with the network."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NoReturn
@@ -16,12 +12,11 @@ from torch_geometric.nn import MessagePassing
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph, Relations
 from pgso.graph.inputs import check_reversible
-from pgso.gso.dense import DEGREES
 from pgso.gso.node_shift import OnPattern
 from pgso.gso.operator import Features, ShiftOperator
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
 from pgso.gso.presets import resolve
-from pgso.gso.shift import check_one_set, graph_for, num_nodes_of, unchecked_shift
+from pgso.gso.shift import DEGREES, check_one_set, graph_for, num_nodes_of, unchecked_shift
 
 Shape = str | tuple[str, int]
 
@@ -211,9 +206,8 @@ class PGSO(EdgeMasking):
     ) -> OnPattern:
         """γ(A, S) on a :class:`pgso.Graph`, an ``edge_index`` or a sparse A, as a value.
 
-        It has the S of this moment: what S becomes later does not change it. Layers that share S
-        are handed the same operator, so that what depends on S and the graph is computed once.
-        ``masked`` says whether an explainer's mask, if there is one, is on its edges.
+        It has the S of this moment. Layers that share S are handed the same operator, so that what
+        depends on S and the graph is computed once. ``masked``: with an explainer's mask, if any.
         """
         given = self._part(graph)
         graph = Graph.of(given, edge_weight, num_nodes)
@@ -224,7 +218,7 @@ class PGSO(EdgeMasking):
                 given = given.flip(0)
             elif isinstance(given, Graph):
                 given = given.edge_index.flip(0)  # in the order of a mask
-        S = self.S_on(graph)
+        S = self.S if self.network is None else self.S_on(graph)
         per_head, fixed = self.kind == "head", not self.learned
         operator = unchecked_shift(graph, S, self.degrees, per_head, fixed)
         if not self.explain or not masked:
@@ -255,6 +249,10 @@ class PGSO(EdgeMasking):
         if not isinstance(graph, ShiftOperator):
             graph = operators_on((self,), graph, edge_weight, num_nodes_of(x))[self]
         return graph.times(x)
+
+    def to_torch_sparse(self, graph: Graph | Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        """γ(A, S) as a torch.sparse COO matrix, differentiable in S, to hand to others."""
+        return self.on(graph, edge_weight).to_torch_sparse()
 
     def extra_repr(self) -> str:
         """The current values, and which of them learn."""

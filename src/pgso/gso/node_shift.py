@@ -161,7 +161,8 @@ class OnPattern(ShiftOperator):
     per_head: bool = False  # whether C is heads, each for as many neighbouring channels
 
     def __init__(self, graph: Graph, S: Tensor | None = None, **given: Any) -> None:
-        own = {"shape": graph.shape, "device": graph.device, "dtype": graph.dtype}
+        device, shape = graph.row_sums.device, graph.pattern.shape
+        own = {"shape": shape, "device": device, "dtype": graph.dtype}
         self._set(graph=graph, S=S, **own | given)
 
     def but(self, **changes: Any) -> Self:

@@ -9,12 +9,13 @@ from torch import Tensor
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import EdgeList, Graph, Relations, is_eager
 from pgso.graph.inputs import check_features, check_pair
-from pgso.gso.dense import DEGREES
 from pgso.gso.formula import factors
 from pgso.gso.node_shift import ChannelShift, NodeShift, OnPattern
 from pgso.gso.operator import Features, ShiftOperator
 from pgso.gso.parameters import NAMES, Scalar
 from pgso.gso.presets import PRESETS, resolve
+
+DEGREES = ("row", "both")
 
 
 def shift(

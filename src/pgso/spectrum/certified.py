@@ -1,8 +1,7 @@
 """Theorem 1: γ(A, S) is similar to a symmetric matrix, so its spectrum is real.
 
-Two questions are asked of an operator here: its symmetric :func:`twin`, and the diagonal T between
-the two (:func:`roots`). Each kind of operator registers its answers; a new kind does so
-in its own file.
+Two questions are asked of an operator: its symmetric :func:`twin`, and the diagonal T between the
+two (:func:`roots`). Each kind registers its answers; a new kind does so in its own file.
 """
 
 import math
@@ -37,10 +36,8 @@ def symmetrised(graph: OnGraph, S: Parameters = None) -> Tensor:  # (n, n), torc
         = m_1 D_a^{e_1} + m_2 D_a^{(e_2 + e_3)/2} A_a D_a^{(e_2 + e_3)/2} + m_3 I_n,
         \qquad T = D_a^{(e_2 - e_3)/2}
 
-    If w is an eigenvector of it, T w (see :func:`symmetriser`) is one of γ.
-
-    It takes an operator on an undirected graph, or a graph and its S; of an expression the matrix
-    is formed, a constant in double precision.
+    If w is an eigenvector of it, T w (see :func:`symmetriser`) is one of γ. Of an expression the
+    matrix is formed, a constant in double precision.
 
     Example:
         >>> from pgso import Graph
@@ -76,11 +73,6 @@ def operator_norm_bound(graph: OnGraph, S: Parameters = None) -> float:
 
     Where e2 ≠ e3, γ is not symmetric and its norm may exceed its spectral radius. It holds for
     directed graphs and for expressions, too, whose products are formed.
-
-    Example:
-        >>> star = Graph.from_edge_index(torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]]))
-        >>> round(operator_norm_bound(star, "mean"), 3)  # √(1 · 2), where the radius is 1
-        1.414
     """
     return math.sqrt(math.prod(row_and_column_norm(operator_of(graph, S))))
 

@@ -31,6 +31,7 @@ COARSE = 1e-3  # accuracy of a first look at what is left of the spectrum
 BELOW = 0.5  # where eigenvalues of [1, 3] are moved once they are found
 SAME = 1e-5  # overlap from which on two vectors are not of different eigenpairs
 ATTEMPTS = 3  # with other starts and larger spaces, where ARPACK fails
+INSTEAD = "ask for another k or tol, or look at the density instead"
 
 
 class NotConvergedError(PGSOError, ArithmeticError):
@@ -72,15 +73,7 @@ def eigenvalues(
     tol: float = 1e-6,
     max_iterations: int = 10_000,
 ) -> Array:  # (k,)
-    """Eigenvalues of an undirected graph's PGSO, ascending: see :func:`eigenpairs`.
-
-    Example:
-        >>> import torch
-        >>> from pgso import Graph
-        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-        >>> (eigenvalues(path, "laplacian", k=2) + 0.0).round(6)  # 0, 1 and 3 are all
-        array([0., 3.])
-    """
+    """Eigenvalues of an undirected graph's PGSO, ascending: see :func:`eigenpairs`."""
     return _symmetric_pairs(certified(graph, S), k, which, tol, max_iterations)[0]
 
 
@@ -102,8 +95,7 @@ def eigenpairs(
     Args:
         graph: An operator, or a graph followed by S: see :func:`gershgorin_interval`.
         S: Of a graph.
-        k: How many, or ``None`` for all (up to ten thousand nodes); a graph of fewer nodes has
-            no more than one for each.
+        k: How many, or ``None`` for all (up to ten thousand nodes).
         which: ``"smallest"``, ``"largest"``, or ``"both"``: half of k from either end, the odd
             one from the upper.
         tol: Allowed residual, relative to half the width of Theorem 2's interval. It bounds the
@@ -217,10 +209,7 @@ def _largest(
         more, u = search(rest, k, tol)
         order = np.argsort(np.r_[values, more])[-k:]
         values, w = np.r_[values, more][order], np.c_[w, u][:, order]
-    raise NotConvergedError(
-        f"the {k} outermost eigenvalues do not settle; ask for another k or tol, or look at the "
-        "density instead"
-    )
+    raise NotConvergedError(f"the {k} outermost eigenvalues do not settle; {INSTEAD}")
 
 
 def _search(
@@ -250,25 +239,19 @@ def _search(
             raise NotConvergedError(
                 f"only {len(error.eigenvalues)} of {count} eigenvalues converged in "
                 f"{max_iterations} iterations; raise max_iterations, loosen tol ({tol:g}), "
-                "ask for a larger k, or look at the density instead"
+                f"{INSTEAD}"
             ) from None
         except ArpackError as error:
             reason = str(error)
             continue
         order = np.argsort(values)
         return values[order], w[:, order]
-    raise NotConvergedError(
-        f"ARPACK gave up on {count} eigenvalues ({reason}); ask for another k, or look at the "
-        "density instead"
-    )
+    raise NotConvergedError(f"ARPACK gave up on {count} eigenvalues ({reason}); {INSTEAD}")
 
 
 def _deflated(matrix: csr_array | LinearOperator, values: Array, w: Array) -> LinearOperator:
     """The matrix with these eigenvalues moved to 1/2: below all others, which lie in [1, 3]."""
-
-    def moved(x: Array) -> Array:
-        return matrix @ x - w @ (((values - BELOW) * w).T @ x)
-
+    moved = lambda x: matrix @ x - w @ (((values - BELOW) * w).T @ x)  # noqa: E731
     return LinearOperator(matrix.shape, matvec=moved, matmat=moved, dtype=matrix.dtype)
 
 
@@ -280,6 +263,5 @@ def check_pairs(matrix: csr_array, values: Array, w: Array, tol: float) -> None:
     if not (residual <= allowed and overlap <= max(allowed, SAME)):
         raise NotConvergedError(
             f"the eigenvalues found do not fit the operator (residual {residual:.1e}, overlap "
-            f"{overlap:.1e}, allowed {allowed:.1e}); ask for another k or tol, or look at the "
-            "density instead"
+            f"{overlap:.1e}, allowed {allowed:.1e}); {INSTEAD}"
         )

@@ -38,9 +38,10 @@ def gershgorin_interval(graph: OnGraph, S: Parameters = None) -> Ends:
         C_i = m_1 (d_i + a)^{e_1} + m_2 (d_i + a)^{e_2 + e_3} (A_{ii} + a) + m_3, \qquad
         R_i = |m_2| (d_i + a)^{e_2 + e_3} \sum_{j \ne i} |A_{ij}|
 
-    Every eigenvalue lies in :math:`[\min_i (C_i - R_i), \max_i (C_i + R_i)]`. The printed theorem
-    is the case without self-loops and with non-negative weights. A node with d_i + a ≤ 0
-    decouples: its row and column hold nothing but m3, which is then an eigenvalue.
+    Every eigenvalue lies in :math:`[\min_i (C_i - R_i), \max_i (C_i + R_i)]`, whose two ends are
+    returned in double precision, rounded outwards, differentiable in S. The printed theorem is the
+    case without self-loops and with non-negative weights. A node with d_i + a ≤ 0 decouples: its
+    row and column hold nothing but m3, which is then an eigenvalue.
 
     Args:
         graph: An operator on an undirected graph (another is refused with an offending edge),
@@ -48,15 +49,6 @@ def gershgorin_interval(graph: OnGraph, S: Parameters = None) -> Ends:
         S: Seven numbers or the name of a preset. With a value per channel, (7, 1, F), there is an
             interval per channel. With a value per node, (7, n, 1), there is one interval if no edge
             joins an m2 below 0 with one above: else eigenvalues need not be real: refused.
-
-    Returns:
-        The two ends in double precision, rounded outwards, differentiable in S.
-
-    Example:
-        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-        >>> low, high = gershgorin_interval(path, "gcn")  # [-(d_max - 1)/(d_max + 1), 1]
-        >>> round(float(low), 4), round(float(high), 4)
-        (-0.3333, 1.0)
     """
     return certified_interval(certified(graph, S), "theorem2")
 
@@ -74,17 +66,9 @@ def interval(
     .. math::
         R_i(s) = |m_2| (d_i + a)^{e_2 + e_3 - s} \sum_{j \ne i} |A_{ij}| (d_j + a)^s.
 
-    s = 0 is Theorem 2. Each R_i is a sum of exponentials of s and therefore convex, so that one
-    short search finds the best s for either end: about a dozen sparse products each.
-
-    Args:
-        graph: An operator, or a graph followed by S: see :func:`gershgorin_interval`.
-        S: Of a graph.
-        method: ``"theorem2"`` as printed, or ``"optimal"``, which is never wider.
-
-    Returns:
-        The two ends in double precision, rounded outwards, differentiable in S (with s held
-        where it was found).
+    s = 0 is Theorem 2 (``method="theorem2"``). Each R_i is a sum of exponentials of s and therefore
+    convex, so that one short search finds the best s for either end, about a dozen sparse products
+    each. Arguments and ends are those of :func:`gershgorin_interval`; in the gradient s is held.
 
     Example:
         >>> star = Graph.from_edge_index(torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]]))
@@ -213,16 +197,11 @@ Values = tuple[Tensor, Tensor, int]
 
 
 def range_over(values_of: Callable[[Tensor], Values], low: Tensor, high: Tensor) -> Ends:
-    r"""Bounds on a polynomial p over [low, high], from its values and a bound on their rounding.
+    """Bounds on a polynomial p over [low, high], from its values and a bound on their rounding.
 
-    From the values at M of Chebyshev's nodes (Ehlich and Zeller, 1964), applied to p minus the
-    middle of its values; 0.1 % of their range too wide:
-
-    .. math::
-        \max |p| \le \max_{nodes} |p| \, / \cos(\pi K / 2 M) \qquad \text{for degree } K < M
-
-    And, for a low degree, from its Bernstein coefficients on the interval, which enclose its values
-    and are exact at the two ends. Both are widened by the rounding of what they come from.
+    From the values at M of Chebyshev's nodes: max |p| ≤ max at the nodes / cos(π K / 2M) for a
+    degree K < M (Ehlich and Zeller, 1964). And, for a low degree, from its Bernstein coefficients,
+    which enclose its values. Both are widened by the rounding of what they come from.
     """
 
     def at(t: Tensor) -> Values:  # at points of [-1, 1]

@@ -108,13 +108,6 @@ def density(
         num_probes: Random vectors; the error falls with √(n num_probes).
         num_points: Points of the grid.
         seed: Of the random vectors.
-
-    Example:
-        >>> from pgso import Graph
-        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-        >>> found = density(path, "laplacian", num_probes=1000)
-        >>> found.histogram([-0.5, 0.5, 2, 3.5])[0].round(1)  # 0, 1 and 3
-        array([0.3, 0.3, 0.3])
     """
     counts = {"num_moments": num_moments, "num_probes": num_probes, "num_points": num_points}
     for name, value in counts.items():

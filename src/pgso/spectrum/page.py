@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -46,14 +45,7 @@ class Summary:
 
 
 def summarise(graph: Graph, name: str, S: str | Sequence[Scalar], k: int = 6) -> Summary:
-    """Bounds by both methods, up to k extreme eigenvalues, and the density.
-
-    Example:
-        >>> import torch
-        >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-        >>> summarise(path, "L", "laplacian").theorem2
-        (0.0, 4.0)
-    """
+    """Bounds by both methods, up to k extreme eigenvalues, and the density."""
     graph = undirected(graph)
     params = resolve(S).as_floats()
     low, high = map(float, interval(graph, params, "theorem2"))
@@ -79,45 +71,41 @@ def draw(graph: Graph, title: str, summaries: Sequence[Summary]) -> Figure:
     counts = f"{graph.num_nodes:,} nodes, {graph.num_edges:,} directed edges"
     figure.suptitle(f"{title}: {counts}", fontsize=13, parse_math=False)
     for ax, summary in zip(axes, summaries, strict=False):
-        _draw_operator(ax, summary)
+        band, line = summary.density.plot(ax).collections[0], ax.lines[0]
+        band.set_label("± 2 standard errors")
+        line.set_label("density")
+        low, high = summary.optimal
+        # The height of the panel: a peak of repeated eigenvalues may not flatten all the rest.
+        density = summary.density.density
+        order = np.argsort(density)[::-1]
+        reached = np.cumsum((density * np.gradient(summary.density.grid))[order])
+        bulk = density[order][min(int(np.searchsorted(reached, 0.4)), len(order) - 1)]
+        top = float(min(density.max() * 1.08, max(4 * bulk, 1e-12)))
+        for ends, height, colour, label in (
+            (summary.theorem2, -0.06, ORANGE, "Theorem 2"),
+            (summary.optimal, -0.13, GREEN, "optimal interval"),
+        ):
+            ax.hlines(height * top, *ends, color=colour, label=label, linewidth=5)
+        marks: Any = {"ms": 9, "mew": 1.6, "label": "extreme eigenvalues"}
+        ax.plot(summary.extremes, [-0.185 * top] * len(summary.extremes), "k|", **marks)
+        # Theorem 2's bar is cut where it would squeeze the density; its end is written there.
+        room = 0.15 * (high - low) or 0.1
+        left, right = max(summary.theorem2[0], low - room), min(summary.theorem2[1], high + room)
+        margin = 0.03 * (right - left) + 1e-6
+        below: dict[str, Any] = {"color": ORANGE, "fontsize": 8, "va": "bottom"}
+        if summary.theorem2[0] != left:
+            ax.text(left, -0.02 * top, f"◂ {summary.theorem2[0]:.4g}", ha="left", **below)
+        if summary.theorem2[1] != right:
+            ax.text(right, -0.02 * top, f"{summary.theorem2[1]:.4g} ▸", ha="right", **below)
+        ax.set(xlim=(left - margin, right + margin), ylim=(-0.22 * top, top))
+        S = ", ".join(f"{value:.3g}" for value in summary.S)
+        ax.set_title(f"{summary.name}  ({S})", fontsize=10, parse_math=False)
+        ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= top])
     for ax in axes[len(summaries) :]:
         ax.set_visible(False)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
     return figure
-
-
-def _draw_operator(ax: Axes, summary: Summary) -> None:
-    band, line = summary.density.plot(ax).collections[0], ax.lines[0]
-    band.set_label("± 2 standard errors")
-    line.set_label("density")
-    low, high = summary.optimal
-    # The height of the panel: a peak of repeated eigenvalues may not flatten all the rest.
-    density = summary.density.density
-    order = np.argsort(density)[::-1]
-    reached = np.cumsum((density * np.gradient(summary.density.grid))[order])
-    bulk = density[order][min(int(np.searchsorted(reached, 0.4)), len(order) - 1)]
-    top = float(min(density.max() * 1.08, max(4 * bulk, 1e-12)))
-    for ends, height, colour, label in (
-        (summary.theorem2, -0.06, ORANGE, "Theorem 2"),
-        (summary.optimal, -0.13, GREEN, "optimal interval"),
-    ):
-        ax.hlines(height * top, *ends, color=colour, label=label, linewidth=5)
-    marks: Any = {"ms": 9, "mew": 1.6, "label": "extreme eigenvalues"}
-    ax.plot(summary.extremes, [-0.185 * top] * len(summary.extremes), "k|", **marks)
-    # Theorem 2's bar is cut where it would squeeze the density; its end is written there.
-    room = 0.15 * (high - low) or 0.1
-    left, right = max(summary.theorem2[0], low - room), min(summary.theorem2[1], high + room)
-    margin = 0.03 * (right - left) + 1e-6
-    below: dict[str, Any] = {"color": ORANGE, "fontsize": 8, "va": "bottom"}
-    if summary.theorem2[0] != left:
-        ax.text(left, -0.02 * top, f"◂ {summary.theorem2[0]:.4g}", ha="left", **below)
-    if summary.theorem2[1] != right:
-        ax.text(right, -0.02 * top, f"{summary.theorem2[1]:.4g} ▸", ha="right", **below)
-    ax.set(xlim=(left - margin, right + margin), ylim=(-0.22 * top, top))
-    S = ", ".join(f"{value:.3g}" for value in summary.S)
-    ax.set_title(f"{summary.name}  ({S})", fontsize=10, parse_math=False)
-    ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= top])
 
 
 def span(values: Sequence[float] | NDArray[np.float64]) -> str:
