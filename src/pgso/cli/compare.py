@@ -65,7 +65,7 @@ def compare(
     from pgso.report.about import baselines_grid
     from pgso.report.comparison import compare as compare_records
     from pgso.report.page import comparison_record, write_comparison
-    from pgso.report.tables import operator_table, scores_grid
+    from pgso.report.tables import operator_grids, scores_grid
 
     if len(missing) < len(specs):
         console.print(f"{len(specs) - len(missing)} of {len(specs)} runs are there already")
@@ -118,7 +118,7 @@ def compare(
             console.say(f"Note: {note}.")
         console.print(scores_grid(comparison, "test"))
         console.print(baselines_grid(data_records, comparison.objective))
-        console.print(operator_table(comparison.runs))
+        console.print(*operator_grids(comparison.runs))
         console.say(f"report: {page}")
     if any(record.status == "failed" for record in runs):
         raise typer.Exit(1)

@@ -9,7 +9,7 @@ import typer
 from pgso.cli import choices
 from pgso.cli.choices import about_model, opt
 from pgso.cli.main import as_typed, command
-from pgso.cli.terminal import Console, show_columns
+from pgso.cli.terminal import Console, show_data
 from pgso.errors import InputError
 from pgso.records import RunSpec, Store
 from pgso.records.data import DataRecord
@@ -103,7 +103,7 @@ def find(
     console.print(baselines_grid([described], record.objective))
     facts = "; ".join(" ".join(row) for row in graph_grid(described).rows)
     console.say(f"{record.dataset}: {facts}; {record.seconds:.1f} s", "dim")
-    show_columns(console, finding.task)
+    show_data(console, finding.task)
     console.say(f"report: {page}")
 
 

@@ -79,12 +79,16 @@ def progress(console: RichConsole, what: str, total: int, unit: str = "runs") ->
 SHOWN = 3  # of more columns in a row that became the same, the first ones are
 
 
-def show_columns(console: Console, task: "Task") -> None:
-    """Print how a user's edges were read, then a table: column, kind, what became of it."""
+def show_data(console: Console, task: "Task") -> None:
+    """Print how a user's data were read, and what to be careful with on these labels."""
     if task.ids is not None:
         console.say(about_edges(task), "dim")
     for note in task.notes:
         console.say(note, "dim")
+    if task.kind != "link":
+        advice = task.objective.advice(task.y[task.train].numpy(force=True), task.classes)
+        if advice:
+            console.say(f"Note: {advice}.")
     if task.preparation is None or not task.preparation.columns:
         return
     columns, rows = task.preparation.columns, []
@@ -100,15 +104,6 @@ def show_columns(console: Console, task: "Task") -> None:
         "training rows; columns.json overrules this",
         "dim",
     )
-
-
-def show_data(console: Console, task: "Task") -> None:
-    """Print how a user's data were read, and what to be careful with on these labels."""
-    show_columns(console, task)
-    if task.kind != "link":
-        advice = task.objective.advice(task.y[task.train].numpy(force=True), task.classes)
-        if advice:
-            console.say(f"Note: {advice}.")
 
 
 def about_edges(task: "Task") -> str:

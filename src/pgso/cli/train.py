@@ -116,7 +116,7 @@ def train(
 
 def show(console: Console, record: RunRecord) -> None:
     """Print the scores and the operators of a run."""
-    from pgso.report.tables import operator_table
+    from pgso.report.tables import operator_grids
 
     if record.status != "done":
         console.print(f"{record.status}: {record.error}", style="bold")
@@ -128,4 +128,4 @@ def show(console: Console, record: RunRecord) -> None:
         said = ", ".join(f"{name} {value}" for name, value in record.network.items() if value)
         console.say(f"operator: what pgso find keeps, {record.rung} ({said})")
     if record.chosen != "fixed":
-        console.print(operator_table([record]))
+        console.print(*operator_grids([record]))

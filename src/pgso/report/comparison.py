@@ -13,7 +13,7 @@ from pgso.objectives import OBJECTIVES, Objective
 from pgso.records import RunRecord, RunSpec
 from pgso.records.numerics import check_one_revision
 from pgso.report import differences as paired
-from pgso.report.doubts import not_run, notes_on, nothing_found
+from pgso.report.doubts import notes_on, nothing_found
 from pgso.report.words import command_of, has_command, plain
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -
     metric = next((run.metric for run in runs if run.status != "failed"), runs[0].metric)
     named, decision = paired.by_operator(runs), paired.decision_of(runs)
     beside = _reference(named, references, metric)
-    notes = [*notes_on(runs), *not_run(given, has_reference=beside is not None)]
+    notes = notes_on(given, runs, has_reference=beside is not None)
     parts = {}
     for part in ("test", "val"):
         found = [paired.summary(name, group, metric, part) for name, group in named.items()]

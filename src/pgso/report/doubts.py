@@ -165,9 +165,11 @@ def nothing_found(record: RunRecord) -> bool:
     return record.spec.operator == "found" and record.status == "done" and record.rung is None
 
 
-def notes_on(records: Sequence[RunRecord]) -> Iterator[str]:
-    """What ended badly, what is not paired, what to be careful with."""
-    for record in records:
+def notes_on(
+    given: Sequence[RunRecord], runs: Sequence[RunRecord], has_reference: bool
+) -> Iterator[str]:
+    """What ended badly, is not paired or was not run, of all runs and those that are compared."""
+    for record in runs:
         name = f"{LABELS[record.spec.operator]}, seed {record.spec.seed}"
         if record.status == "failed":
             yield f"{name} failed and is left out: {record.error or 'no reason was recorded'}"
@@ -175,8 +177,8 @@ def notes_on(records: Sequence[RunRecord]) -> Iterator[str]:
             yield f"{name} diverged before it had a score and is left out: {record.error}"
         elif record.status == "diverged":
             yield f"{name} diverged; its best epoch before that counts: {record.error}"
-    scored = by_operator(record for record in records if record.test is not None)
-    seeds = {name: {run.spec.seed for run in runs} for name, runs in scored.items()}
+    scored = by_operator(record for record in runs if record.test is not None)
+    seeds = {name: {run.spec.seed for run in group} for name, group in scored.items()}
     fixed = seeds.pop("fixed", set())
     for operator, own in seeds.items() if fixed else ():
         if unpaired := sorted(own ^ fixed):
@@ -190,23 +192,17 @@ def notes_on(records: Sequence[RunRecord]) -> Iterator[str]:
         yield "one seed gives no interval: nothing can be said about chance"
     elif paired < FEW_SEEDS:
         yield f"only {paired} seeds: the intervals rest on few differences"
-
-
-def not_run(records: Sequence[RunRecord], has_reference: bool) -> Iterator[str]:
-    """Every model of a comparison that was not run, with the reason."""
-    spec, names = records[0].spec, {record.spec.operator for record in records}
+    spec, names = given[0].spec, {record.spec.operator for record in given}
     if not {"fixed", "pgso"} <= names or not has_command(spec):  # not a comparison of ours
         return
     if "mpgso" not in names and spec.num_layers == 1:
         yield "mPGSO was not run: the network has one layer, and there mPGSO is PGSO"
-    if any(map(nothing_found, records)):
+    if any(map(nothing_found, given)):
         yield "found was not run: pgso find has no answer for such labels"
     elif "found" not in names and spec.task == "link":
         yield "found was not run: pgso find has no answer for links"
     elif "found" not in names and spec.terms is not None:
         yield "found was not run: the terms were given, so there was nothing to find"
     if not has_reference:
-        strong = (
-            "this one is as strong already" if spec.stronger is None else "it was not asked for"
-        )
-        yield f"no stronger fixed network was run: {strong}"
+        why = "this one is as strong already" if spec.stronger is None else "it was not asked for"
+        yield f"no stronger fixed network was run: {why}"

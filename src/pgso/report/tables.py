@@ -6,9 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from rich.console import Group
 
-from pgso.evaluation.statistics import Interval
 from pgso.gso.parameters import NAMES
 from pgso.objectives import Objective
 from pgso.records import RunRecord
@@ -64,10 +62,10 @@ def scores_grid(comparison: Comparison, part: Literal["test", "val"]) -> Grid:
         row = [label, str(summary.n), f"{plain(summary.mean, digits)}{sd}"]
         for against in held.values():
             entry = None if label == "stronger" else against.difference(summary.operator)
-            ends = (
-                f" ({_words(entry.holm_interval, digits)})" if entry and entry.holm_interval else ""
-            )
-            row.append(f"{signed(entry.mean, digits)}{ends}" if entry else "")
+            cell = signed(entry.mean, digits) if entry else ""
+            if entry and entry.holm_interval:
+                cell += f" ({' to '.join(plain(end, digits) for end in entry.holm_interval)})"
+            row.append(cell)
         rows.append(tuple(row))
     caption = []
     if scores.differences:
@@ -81,16 +79,6 @@ def scores_grid(comparison: Comparison, part: Literal["test", "val"]) -> Grid:
     title = f"{'Test' if part == 'test' else 'Validation'} {objective.heading}"
     header = ("operator", "seeds", "mean ± sd", *held)
     return Grid(title, header, tuple(rows), " ".join(caption))
-
-
-def _words(ends: Interval, digits: int) -> str:
-    return f"{plain(ends.low, digits)} to {plain(ends.high, digits)}"
-
-
-def operator_table(records: Iterable[RunRecord]) -> Group:
-    """The learned operators for the terminal: S beside its start, and what it is like."""
-    grids = [grid for grid in operator_grids(records) if grid.rows]
-    return Group(*grids) if grids else Group("No operator was learned.")
 
 
 def operator_grids(records: Iterable[RunRecord]) -> tuple[Grid, Grid]:
@@ -142,7 +130,7 @@ def _means(layer: int, S: Sequence[Any], intervals: Sequence[Any]) -> list[str]:
     """The mean S of a layer over the seeds, and of each end of its interval, where there is one."""
     ends = [np.array(one[layer], dtype=float) for one in intervals if one]
     known = [one for one in ends if np.isfinite(one).all()]
-    words = _words(Interval(*np.mean(known, axis=0)), 2) if known else NONE
+    words = " to ".join(plain(end, 2) for end in np.mean(known, axis=0)) if known else NONE
     return [*(plain(value, 2) for value in np.mean([one[layer] for one in S], axis=0)), words]
 
 

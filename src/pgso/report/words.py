@@ -40,12 +40,13 @@ def plain(value: float, digits: int = 1) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
-def options_of(spec: RunSpec) -> list[str]:
-    """The choices of a spec that its dataset does not suggest, as words of a command."""
+def command_of(command: str, spec: RunSpec) -> str:
+    """The line that runs a spec, with what its dataset does not suggest; of train, the operator."""
     implying = {"terms": None, "basis": None, "task": None, "recipe": "paper"}  # other choices
     given = {name: getattr(spec, name) for name in ("dataset", *implying)}
     usual = suited(RunSpec(**given)).model_dump() | implying
-    words: list[str] = []
+    words = ["pgso", command, spec.dataset]
+    words += ["--operator", spec.operator] if command == "train" else []
     for name, value in spec.model_dump().items():
         if name in ("dataset", "operator", "seed") or value == usual[name]:
             continue
@@ -62,15 +63,9 @@ def options_of(spec: RunSpec) -> list[str]:
             words += [flag, ",".join(map(str, value))]
         else:
             words += [flag, "false" if value is False else str(value)]
-    return words
+    return shlex.join(words)
 
 
 def has_command(spec: RunSpec) -> bool:
     """Whether the command line can run a spec: not of data in memory or of a user's own module."""
     return spec.dataset != IN_MEMORY and spec.conv.islower()
-
-
-def command_of(command: str, spec: RunSpec) -> str:
-    """The line that runs a spec; its operator is named for ``train`` only."""
-    operator = ["--operator", spec.operator] if command == "train" else []
-    return shlex.join(["pgso", command, spec.dataset, *operator, *options_of(spec)])
