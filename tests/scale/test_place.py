@@ -50,8 +50,6 @@ def test_alone_nothing_is_exchanged():
     with joined() as place:
         assert place == Place(device_of())
     assert (place.rank, place.num_ranks, place.total(2.5)) == (0, 1, 2.5)
-    model = torch.nn.Linear(2, 2)
-    assert place.data_parallel(model) is model
     value = torch.ones(3)
     place.average([value, None])
     assert torch.equal(place.gathered(value, [3]), torch.ones(3))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas
 
 
+@torch.no_grad()
 def operators(model: nn.Module, graph: Any = None) -> "pandas.DataFrame":
     """The operators of any model, ours or converted: one row per layer and operator.
 
@@ -42,10 +43,12 @@ def operators(model: nn.Module, graph: Any = None) -> "pandas.DataFrame":
         0  layers.0.conv         0  1.0  1.0     gcn
         1  layers.1.conv         0  1.0  1.0     gcn
     """
+    import networkx
     import pandas
 
     if not isinstance(model, nn.Module):
         raise InputError(f"operators takes a torch module, got {type(model).__name__}")
+    club = Graph.of(networkx.karate_club_graph())
     given = graph if graph is None or isinstance(graph, Relations) else Graph.of(graph)
     found: dict[PGSO, dict[str, Any]] = {}
     rows: dict[tuple[str, PGSO], dict[str, Any]] = {}
@@ -53,7 +56,18 @@ def operators(model: nn.Module, graph: Any = None) -> "pandas.DataFrame":
     for name, module in model.named_modules(remove_duplicate=False):
         if isinstance(module, PGSO):
             if module not in found:
-                found[module] = {"operator": len(found), **_facts(module, given)}
+                S = module.parameters_tuple()
+                acts_on = club if given is None else module.graph_of(given)
+                preset, distance = nearest_preset(acts_on, S, module.degrees)
+                low = high = math.nan
+                if given is not None and module.commutes:
+                    on_graph = module.on(acts_on, masked=False)
+                    if on_graph.is_certifiable:
+                        low, high = (float(end) for end in interval(on_graph))
+                found[module] = {
+                    "operator": len(found), "learns": ",".join(module.learned), **S._asdict(),
+                    "nearest": preset, "distance": distance, "low": low, "high": high,
+                }  # fmt: skip
             inside = layer is not None and (not layer or name.startswith(f"{layer}."))
             owner = layer if inside and layer is not None else name
             rows.setdefault((owner, module), {"layer": owner, **found[module]})
@@ -65,22 +79,6 @@ def operators(model: nn.Module, graph: Any = None) -> "pandas.DataFrame":
             "convert it with pgso.convert(model)"
         )
     return pandas.DataFrame(rows.values())
-
-
-@torch.no_grad()
-def _facts(gso: PGSO, graph: Graph | Relations | None) -> dict[str, Any]:
-    import networkx
-
-    S = gso.parameters_tuple()
-    facts: dict[str, Any] = {"learns": ",".join(gso.learned), **S._asdict()}
-    acts_on = Graph.of(networkx.karate_club_graph()) if graph is None else gso.graph_of(graph)
-    facts["nearest"], facts["distance"] = nearest_preset(acts_on, S, gso.degrees)
-    facts["low"] = facts["high"] = math.nan
-    if graph is not None and gso.commutes:
-        operator = gso.on(gso.graph_of(graph), masked=False)
-        if operator.is_certifiable:
-            facts["low"], facts["high"] = (float(end) for end in interval(operator))
-    return facts
 
 
 def fold(model: nn.Module) -> nn.Module:

@@ -174,8 +174,9 @@ class NeighborSampler:
         if nodes[0].size and (nodes[0].min() < 0 or nodes[0].max() >= n):
             raise InputError(f"a batch needs nodes between 0 and {n - 1}, got {nodes[0]}")
         try:
-            count = self._enter(nodes[0], 0)
-            if (_take(self.place, nodes[0]) != np.arange(count)).any():
+            count, place = nodes[0].size, self.place.numpy()
+            place[nodes[0]] = np.arange(count)
+            if (place[nodes[0]] != np.arange(count)).any():
                 raise InputError("a batch needs distinct nodes; take torch.unique of them")
             hops: list[tuple[Array, ...]] = []
             for size in num_neighbors:
@@ -183,7 +184,8 @@ class NeighborSampler:
                 sources = hops[-1][-1]
                 unseen = sources[np.flatnonzero(_take(self.place, sources) < 0)]
                 nodes.append(torch.unique(torch.from_numpy(unseen)).numpy())  # sorts by counting
-                count = self._enter(nodes[-1], count)
+                place[nodes[-1]] = np.arange(count, count + nodes[-1].size)
+                count += nodes[-1].size
             nothing = np.empty(0, dtype=np.int32)
             silent = np.zeros(nodes[-1].size, dtype=np.int32)
             hops.append((silent, silent + 1.0, nothing, nothing))
@@ -192,11 +194,6 @@ class NeighborSampler:
         finally:
             for hop in nodes:
                 self.place.numpy()[hop] = -1
-
-    def _enter(self, nodes: Array, count: int) -> int:
-        """Give the nodes the next places of the batch; how many there are now."""
-        self.place.numpy()[nodes] = np.arange(count, count + nodes.size, dtype=np.int32)
-        return count + nodes.size
 
     def _draw(self, nodes: Array, size: int, rng: np.random.Generator) -> tuple[Array, ...]:
         """Some entries of the rows of these nodes, as :meth:`_graph` takes them."""
@@ -208,8 +205,13 @@ class NeighborSampler:
         entries += np.arange(entries.size, dtype=entries.dtype)
         long = np.flatnonzero(degree > taken)
         if long.size:
-            slots = first[long] + np.arange(size)[:, None]
-            entries[slots] = start[long] + _subsets(degree[long], size, rng)
+            # A uniformly random subset of each row's neighbours, by Floyd's algorithm.
+            last = degree[long] - size + np.arange(size, dtype=degree.dtype)[:, None]
+            chosen = (rng.random(last.shape) * (last + 1)).astype(degree.dtype)  # (size, rows)
+            for step in range(1, size):
+                again = (chosen[:step] == chosen[step]).any(axis=0)
+                np.copyto(chosen[step], last[step], where=again)
+            entries[first[long] + np.arange(size)[:, None]] = start[long] + chosen
         diagonal = _take(self.graph.pattern.diagonal, nodes)
         entries += entries >= diagonal.repeat(taken)  # the diagonal is no neighbour
         return taken, degree / np.maximum(taken, 1), entries, _take(self.col, entries)
@@ -278,16 +280,6 @@ def _pattern(rowptr: Array, row: Array, col: Array) -> Pattern:
     diagonal = np.flatnonzero(row == col)
     parts = [torch.from_numpy(part) for part in (rowptr, row, col, diagonal)]
     return Pattern(parts[0], parts[1], parts[2], parts[3], (diagonal.size, diagonal.size))
-
-
-def _subsets(degree: Array, size: int, rng: np.random.Generator) -> Array:  # (size, rows)
-    """A uniformly random subset of ``range(degree)`` for every row, by Floyd's algorithm."""
-    last = degree - size + np.arange(size, dtype=degree.dtype)[:, None]
-    chosen: Array = (rng.random(last.shape) * (last + 1)).astype(degree.dtype)
-    for step in range(1, size):
-        again = (chosen[:step] == chosen[step]).any(axis=0)
-        np.copyto(chosen[step], last[step], where=again)
-    return chosen
 
 
 def rows_of(x: Tensor) -> Callable[[Tensor], Tensor]:  # (n, F) -> nodes (b,) -> (b, F)

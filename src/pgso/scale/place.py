@@ -8,8 +8,7 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
-from torch import Tensor, nn
-from torch.nn.parallel import DistributedDataParallel
+from torch import Tensor
 
 from pgso.errors import InputError, PGSOError
 from pgso.launch import launch, patience
@@ -35,11 +34,6 @@ class Place:
     def is_first(self) -> bool:
         """Whether this process writes files and messages."""
         return self.rank == 0
-
-    def data_parallel(self, model: nn.Module) -> nn.Module:
-        """The model with gradients averaged over all processes; alone, the model itself."""
-        learns = any(parameter.requires_grad for parameter in model.parameters())
-        return DistributedDataParallel(model) if self.num_ranks > 1 and learns else model
 
     def average(self, tensors: Iterable[Tensor | None]) -> None:
         """Replace tensors by their mean over all processes, in one exchange."""

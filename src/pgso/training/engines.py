@@ -172,6 +172,7 @@ def _in_pool(
 
 
 def _run_and_put(job: RunOne, spec: RunSpec, folder: Path) -> RunRecord:
+    """What a local worker runs."""
     record = job(spec)
     Store(folder).put(record)  # the parent saves it too, unless it was killed
     return record
@@ -197,8 +198,24 @@ def _on_ray(specs: Sequence[RunSpec], root: str | Path | None, address: str | No
     except ImportError:
         raise InputError("the ray engine needs Ray: pip install 'pgso[cluster]'") from None
     started_here = not ray.is_initialized()
-    if started_here:
-        _start_ray(ray, address or os.environ.get("RAY_ADDRESS") or None)  # as ray.init does
+    address = address or os.environ.get("RAY_ADDRESS") or None  # as ray.init does
+    host = None if address is None else re.fullmatch(r"(?:ray://)?(.+):(\d{1,5})", address)
+    if started_here and address not in (None, "auto", "local") and host is None:
+        raise InputError(
+            f"{address!r:.80} is no address of a Ray cluster; give host:port, ray://host:port, "
+            "auto or local"
+        )
+    try:
+        if started_here and host is not None:  # Ray alone would try for minutes
+            socket.create_connection((host[1].strip("[]"), int(host[2])), RAY_PATIENCE).close()
+        if started_here:
+            ray.init(address=address, log_to_driver=False, configure_logging=False)
+    except (OSError, RuntimeError, ValueError, OverflowError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise InputError(
+            f"no Ray cluster answers at {address or 'this machine'} ({reason}); check the address, "
+            "or start one with ray start --head"
+        ) from None
     task: Any = ray.remote(num_cpus=1, max_retries=1)(_run_on_ray)
     # Workers on other machines use their own $PGSO_DATA, or ours if they have none.
     given = (root, os.environ.get("PGSO_DATA"))
@@ -218,26 +235,6 @@ def _on_ray(specs: Sequence[RunSpec], root: str | Path | None, address: str | No
             ray.cancel(reference, force=True)
         if started_here:
             ray.shutdown()
-
-
-def _start_ray(ray: Any, address: str | None) -> None:
-    """Join a cluster, or start one here. Where nothing listens, this is known at once."""
-    host = None if address is None else re.fullmatch(r"(?:ray://)?(.+):(\d{1,5})", address)
-    if address is not None and host is None and address not in ("auto", "local"):
-        raise InputError(
-            f"{address!r:.80} is no address of a Ray cluster; give host:port, ray://host:port, "
-            "auto or local"
-        )
-    try:
-        if host is not None:  # Ray alone would try for minutes
-            socket.create_connection((host[1].strip("[]"), int(host[2])), RAY_PATIENCE).close()
-        ray.init(address=address, log_to_driver=False, configure_logging=False)
-    except (OSError, RuntimeError, ValueError, OverflowError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise InputError(
-            f"no Ray cluster answers at {address or 'this machine'} ({reason}); check the address, "
-            "or start one with ray start --head"
-        ) from None
 
 
 def _run_on_ray(spec: dict[str, Any], root: str | None, fallback: str | None) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 from torch.nn.parameter import UninitializedParameter
 from torch.optim.lr_scheduler import StepLR
 
@@ -77,7 +78,9 @@ class Session:
         self.loop = make_loop(spec, shown, self.criterion, self.scored, self.place)
         if any(isinstance(p, UninitializedParameter) for p in self.model.parameters()):
             self.loop.outputs(self.model)  # lazy layers find their widths
-        self.network = self.place.data_parallel(self.model)
+        self.network = self.model  # its gradients are averaged over all processes
+        if self.place.num_ranks > 1 and any(p.requires_grad for p in self.model.parameters()):
+            self.network = DistributedDataParallel(self.model)
         self.learning = OperatorLearning(spec, self.model)
         # Fused Adam is one call. The default makes ten small calls per scalar parameter.
         self.optimiser = torch.optim.Adam(self.learning.groups, fused=True)
