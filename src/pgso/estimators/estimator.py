@@ -1,7 +1,6 @@
 """``PGSOClassifier`` and ``PGSORegressor``: fit on the labelled nodes of a graph, predict all."""
 
 import warnings
-from abc import abstractmethod
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -69,10 +68,6 @@ class NodeEstimator(BaseEstimator):
         for name in self._get_param_names():
             setattr(self, name, given[name])
 
-    @abstractmethod
-    def _split(self, y: Array, random: np.random.RandomState) -> Split:
-        """Which of the nodes with a known answer train, and which validate."""
-
     def _fit(self, graph: Any, X: Any, y: Array, **answers: Any) -> None:
         """Fit the head that was asked for; ``answers`` say what y is (:func:`graph_task`)."""
         if self.head not in HEADS:
@@ -136,13 +131,24 @@ class NodeEstimator(BaseEstimator):
             out: Tensor = self.model_(x, prepared)
         return out if self.scale_ is None else self.scale_.decode(out)
 
-    def _cut(self, members: Array) -> tuple[Array, Array]:
-        """Those who train, and those who validate: one at least where there are two."""
+    def _split(self, y: Array, random: np.random.RandomState) -> Split:
+        """Some of each class, or of the nodes with a number, validate; all others train."""
         fraction: Any = self.validation_fraction
         if not (isinstance(fraction, Real) and 0 < float(fraction) < 1):
             raise InputError(f"validation_fraction must lie between 0 and 1, got {fraction!r}")
-        cut = min(max(round(float(fraction) * len(members)), 1), len(members) - 1)
-        return members[cut:], members[:cut]
+        groups, needed = [np.isfinite(y).any(axis=-1)], "two nodes with known numbers"
+        if y.ndim == 1:
+            groups, needed = [y == c for c in range(y.max() + 1)], "a class with two labelled nodes"
+        train: list[Array] = []
+        val: list[Array] = []
+        for group in groups:
+            members = random.permutation(np.flatnonzero(group))
+            cut = min(max(round(float(fraction) * len(members)), 1), max(len(members) - 1, 0))
+            train.append(members[cut:])
+            val.append(members[:cut])
+        if not sum(map(len, val)):
+            raise InputError(f"y needs {needed}: one trains, one validates")
+        return np.sort(np.concatenate(train)), np.sort(np.concatenate(val)), NOBODY
 
 
 def check_columns(estimator: Any, X: Any, fitting: bool = False) -> None:
@@ -170,12 +176,10 @@ class PGSOClassifier(ClassifierMixin, NodeEstimator):
     all); the others are trained on. Prediction works on the same graph or on another.
 
     Args:
-        conv: The base architecture: ``"gcn"``, ``"sgc"``, ``"gat"``, ``"gin"``, ``"bank"``,
-            ``"filter"``.
+        conv: The base architecture: a name out of ``pgso list convs``.
         operator: ``"fixed"``, ``"pgso"`` (one S), ``"mpgso"`` (one per layer), ``"found"`` (by
             :func:`pgso.find`) or ``"auto"``.
         preset: Where S starts: a name, seven numbers, or None for the architecture's own.
-        norm: ``"batch"``, ``"layer"`` or None.
         residual: Whether a linear map of each layer's input is added to its output.
         exponent_lr: The learning rate of the exponents e1, e2, e3.
         validation_fraction: The share of the labelled nodes that choose the epoch.
@@ -193,8 +197,6 @@ class PGSOClassifier(ClassifierMixin, NodeEstimator):
         operator_: The learned S, one :class:`pgso.PGSOParameters` per operator; of a finding the
             kept one, and none where the features alone are kept.
         record_: The run: scores, curves, the nearest named operator; or the finding.
-        n_features_in_: Columns of X.
-        feature_names_in_: Their names, if X was a table that has them.
 
     Example:
         >>> import networkx
@@ -246,15 +248,6 @@ class PGSOClassifier(ClassifierMixin, NodeEstimator):
             raise InputError("y has no known label to compare with")
         return float((self.classes_[predicted[known]] == names[codes[known]]).mean())
 
-    def _split(self, y: Array, random: np.random.RandomState) -> Split:
-        """Some of each class validate; all others train."""
-        classes = range(y.max() + 1)
-        parts = [self._cut(random.permutation(np.flatnonzero(y == c))) for c in classes]
-        train, val = (np.sort(np.concatenate(part)) for part in zip(*parts, strict=True))
-        if not len(val):
-            raise InputError("y needs a class with two labelled nodes: one trains, one validates")
-        return train, val, NOBODY
-
 
 class PGSORegressor(RegressorMixin, NodeEstimator):
     """Predict one or several numbers of the nodes of a graph.
@@ -301,14 +294,6 @@ class PGSORegressor(RegressorMixin, NodeEstimator):
         if score is None:
             raise InputError("y has no known numbers that differ, so that R² is not defined")
         return score
-
-    def _split(self, y: Array, random: np.random.RandomState) -> Split:
-        """Some of the nodes with a known number validate; all others train."""
-        nodes = random.permutation(np.flatnonzero(np.isfinite(y).any(axis=1)))
-        if len(nodes) < 2:
-            raise InputError("y needs two nodes with known numbers: one trains, one validates")
-        train, val = map(np.sort, self._cut(nodes))
-        return train, val, NOBODY
 
 
 def _numbers(y: Any) -> Array:

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import JumpingKnowledge, global_add_pool, global_max_pool, global_mean_pool
+from torch_geometric.nn.inits import reset
 
 from pgso.convs import CONVS
 from pgso.convs.architecture import OnGraph, by_row
@@ -25,10 +26,8 @@ Pooling = Literal["sum", "mean", "max"]
 Decoder = Literal["dot", "bilinear", "mlp"]  # of links
 
 POOLS: dict[str, Callable[..., Tensor]] = {
-    "sum": global_add_pool,
-    "mean": global_mean_pool,
-    "max": global_max_pool,
-}
+    "sum": global_add_pool, "mean": global_mean_pool, "max": global_max_pool
+}  # fmt: skip
 
 
 class GNN(nn.Module):
@@ -103,8 +102,7 @@ class GNN(nn.Module):
                 raise InputError(f"{name}_channels must be an integer, got {width!r}")
         if not isinstance(num_layers, int) or num_layers < 1:
             raise InputError(f"num_layers must be an integer of at least 1, got {num_layers}")
-        self.task, self.pooling = task, pooling
-        self.dropout = dropout
+        self.task, self.pooling, self.dropout = task, pooling, dropout
         self.input_dropout = dropout if input_dropout is None else input_dropout
         check_dropout("dropout", dropout)
         check_dropout("input_dropout", self.input_dropout)
@@ -125,7 +123,7 @@ class GNN(nn.Module):
             sized = [("head", conv_options.get("heads", 1))] * num_layers
         elif shape == "channel":
             sized = [("channel", width) for width in propagated]
-        named = {key: conv_options[key] for key in ("terms",) if key in conv_options}
+        named = {"terms": conv_options["terms"]} if "terms" in conv_options else {}
         make = partial(conv_class.make_operators, preset, **named)
         if operator == "mpgso":
             by_layer = [make(learned, size) for size in sized]
@@ -163,8 +161,7 @@ class GNN(nn.Module):
     def reset_parameters(self) -> None:
         """Draw new weights; operators go back to where they started."""
         for module in (self.encoder, *self.layers, self.jump, self.head):
-            if module is not None:
-                module.reset_parameters()
+            reset(module)
 
     def forward(
         self,
@@ -234,8 +231,7 @@ class Layer(nn.Module):
     def reset_parameters(self) -> None:
         """Draw new weights."""
         for module in (self.conv, self.residual, self.norm):
-            if module is not None:
-                module.reset_parameters()  # type: ignore[operator]
+            reset(module)
 
     def forward(self, x: Features, graph: OnGraph, edge_weight: Tensor | None = None) -> Tensor:
         """σ(norm(conv(x) + x Wᵣ)); the output layer has neither norm nor σ."""
@@ -320,10 +316,8 @@ class LinkModel(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw new weights; operators go back to where they started."""
-        self.encoder.reset_parameters()
-        for module in () if self.decoder is None else self.decoder.modules():
-            if isinstance(module, nn.Linear):
-                module.reset_parameters()
+        reset(self.encoder)
+        reset(self.decoder)
 
     def decode(
         self,

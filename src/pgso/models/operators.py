@@ -150,11 +150,10 @@ def param_groups(
     weights = [p for p in model.parameters() if p not in apart]
     slow = exponent_lr if coefficient_lr is None else coefficient_lr
     decay = weight_decay if coefficient_decay is None else coefficient_decay
-    groups: list[tuple[str, list[nn.Parameter], float, float]] = [
-        ("weights", weights, lr, weight_decay),
-        ("scalars", scalars, lr, weight_decay),
-        ("exponents", exponents, exponent_lr, weight_decay),
-        ("coefficients", coefficients, slow, decay),
+    groups: list[dict[str, Any]] = [
+        {"name": "weights", "params": weights, "lr": lr, "weight_decay": weight_decay},
+        {"name": "scalars", "params": scalars, "lr": lr, "weight_decay": weight_decay},
+        {"name": "exponents", "params": exponents, "lr": exponent_lr, "weight_decay": weight_decay},
+        {"name": "coefficients", "params": coefficients, "lr": slow, "weight_decay": decay},
     ]
-    names = ("name", "params", "lr", "weight_decay")
-    return [dict(zip(names, group, strict=True)) for group in groups if group[1]]
+    return [group for group in groups if group["params"]]
