@@ -22,12 +22,7 @@ NEIGHBOURS = 64  # of a node, as many as Gasteiger et al. keep
 
 
 def undirected(graph: Graph) -> Graph:
-    """Every edge with its reverse; two weights of one pair become their mean.
-
-    Example:
-        >>> undirected(Graph.from_edge_index(torch.tensor([[0, 1], [1, 2]]))).num_edges
-        4
-    """
+    """Every edge with its reverse; two weights of one pair become their mean."""
     if graph.is_undirected:
         return graph
     n, weight = graph.num_nodes, graph.edge_weight

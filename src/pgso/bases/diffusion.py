@@ -101,10 +101,7 @@ def diffusion(
 
 
 def _ppr(T: Any, start: Any, root_d: Any, eps: float, alpha: float) -> Any:
-    """Push residuals above the tolerance to neighbours: Andersen, Chung and Lang (2006), in blocks.
-
-    With a residual r below eps √(d_v / d_s), what is still to come at v is too: T √d = √d.
-    """
+    """Push residuals above eps √(d_v / d_s) to neighbours: Andersen, Chung and Lang (2006)."""
     n = T.shape[0]
     p, r = (np.zeros(start.size * n, dtype=np.float32) for _ in range(2))  # rows in one line
     moved = sp.eye_array(n, dtype=np.float32, format="csr")[start]

@@ -311,10 +311,9 @@ class Converted(WithoutMessages):
     ) -> Tensor:  # of x's shape
         """γ x on the graph as the layer reads it."""
         num_nodes = x.size(-2) if num_nodes is None else num_nodes
-        out: Tensor = self.gso(x, self.on(edge_index, edge_weight, num_nodes))
-        if edge_weight is None:
-            return out
-        return out.to(torch.promote_types(out.dtype, edge_weight.dtype))  # as PyG's messages are
+        dtype = None if edge_weight is None else edge_weight.dtype
+        given = Given(self.on(edge_index, edge_weight, num_nodes), dtype)
+        return Converted.propagated(self, given, x)
 
     def on(
         self,

@@ -82,11 +82,10 @@ class SumOrMean(Converted):
         if type(linear) is not Linear or hooked or linear.in_channels <= linear.out_channels:
             return linear(self.shift(pair, edge_index, edge_weight, num_nodes=nodes))
         parts = pair if isinstance(pair, tuple) else (pair,)
-        mapped = [None if x is None else functional.linear(x, linear.weight) for x in parts]
-        narrow: Any = tuple(mapped) if isinstance(pair, tuple) else mapped[0]
+        mapped: Any = [None if x is None else functional.linear(x, linear.weight) for x in parts]
+        narrow = tuple(mapped) if isinstance(pair, tuple) else mapped[0]
         out = self.shift(narrow, edge_index, edge_weight, num_nodes=nodes)
-        out = out if linear.bias is None else out + linear.bias
-        return out.to(mapped[0].dtype)  # type: ignore[union-attr]
+        return (out if linear.bias is None else out + linear.bias).to(mapped[0].dtype)
 
     @property
     def reading(self) -> Reading:
@@ -188,9 +187,8 @@ class SimplePGSO(SumOrMean, pyg.SimpleConv):
             raise InputError("self-loops join nodes of one set, and x is a pair; give one tensor")
         pair = self.pair(source, target, nodes)
         out = self.shift(pair, edge_index, edge_weight, num_nodes=nodes)
-        if self.combine_root != "cat" or target is None:
-            return out
-        return torch.cat([target, out], dim=-1)
+        is_beside = self.combine_root == "cat" and target is not None
+        return torch.cat([target, out], dim=-1) if is_beside else out  # type: ignore[list-item]
 
 
 @converts(pyg.RGCNConv)
@@ -210,12 +208,11 @@ class RGCNPGSO(SumOrMean, pyg.RGCNConv):
         """As PyG's ``RGCNConv``: x may be a pair, indices of embeddings, or None for all."""
         if edge_type is None:
             raise InputError("RGCNConv needs edge_type, the number of each edge's relation")
-        nodes: int | tuple[int, int]
-        source = target = torch.arange(self.in_channels_l, device=self.weight.device)
-        nodes = source.numel()
+        nodes: Any = self.in_channels_l
+        every = source = target = torch.arange(nodes, device=self.weight.device)
         if x is not None:
             source, target = x if isinstance(x, tuple) else (x, x)
-            source = torch.arange(nodes, device=self.weight.device) if source is None else source
+            source = every if source is None else source
             parts = [part if part.dim() > 1 else part.unsqueeze(-1) for part in (source, target)]
             both = parts[0] if source is target else parts
             nodes = two_sets(both, None, self.flow, edge_index)[2]
@@ -234,10 +231,9 @@ class RGCNPGSO(SumOrMean, pyg.RGCNConv):
             if kind not in by_kind:  # the same tensor for the same edges: its graph is known
                 with nullcontext() if is_traced() else for_any_mode(pairs, edge_type):
                     by_kind[kind] = pairs[:, edge_type == kind]
-            rows = self.pair(
-                weight[source] if embeds else source, None if embeds else target, nodes
-            )
-            term = gso(rows, self.on(by_kind[kind], None, nodes, gso, mask))  # type: ignore[arg-type]
+            inputs: Any = (weight[source], None) if embeds else (source, target)
+            operator = self.on(by_kind[kind], None, nodes, gso, mask)  # type: ignore[arg-type]
+            term = gso(self.pair(inputs[0], inputs[1], nodes), operator)
             if self.num_blocks is not None:
                 blocks = term.view(-1, weight.size(0), weight.size(1))
                 term = torch.einsum("abc,bcd->abd", blocks, weight).flatten(1)
@@ -268,23 +264,18 @@ class Normalised(Converted):
     normalize: bool = True  # whether degrees divide the edges
 
     @staticmethod
-    def fill(layer: Any) -> float:
-        """The weight of the self-loops that the layer adds: 0 for none."""
-        if not getattr(layer, "add_self_loops", False):  # TAGConv adds none
-            return 0.0
-        return 2.0 if getattr(layer, "improved", False) else 1.0
-
-    @staticmethod
     def start(layer: Any) -> PGSOParameters:
         if not getattr(layer, "normalize", True):
             return ADJACENCY
-        return PGSOParameters(0.0, 1.0, 0.0, 0.0, -0.5, -0.5, Normalised.fill(layer))
+        fill = 2.0 if getattr(layer, "improved", False) else 1.0
+        a = fill if getattr(layer, "add_self_loops", False) else 0.0  # TAGConv adds none
+        return PGSOParameters(0.0, 1.0, 0.0, 0.0, -0.5, -0.5, a)
 
     @property
     def reading(self) -> Reading:
         if not self.normalize:
             return SUMS
-        fill = Normalised.fill(self)  # a self-loop of the graph takes the place of the added one
+        fill: Any = Normalised.start(self).a  # a self-loop of the graph takes its place
         return Reading("fill", fill=fill) if fill else Reading()
 
     def given(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None) -> Given:
@@ -296,8 +287,7 @@ class Normalised(Converted):
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         x = one_set(x, edge_index)
-        out: Tensor = self.pygs.forward(self, x, self.given(x, edge_index, edge_weight))
-        return out
+        return self.pygs.forward(self, x, self.given(x, edge_index, edge_weight))
 
 
 # PyG's own ``forward`` as it is: γ X W + b, γ X, Σ_k γ^k X W_k + b, and ARMA's stacks of γ.
@@ -317,8 +307,7 @@ class GCN2PGSO(Normalised, pyg.GCN2Conv):
         self, x: Tensor, x_0: Tensor, edge_index: Any, edge_weight: Tensor | None = None
     ) -> Tensor:
         x = one_set(x, edge_index)
-        out: Tensor = self.pygs.forward(self, x, x_0, self.given(x, edge_index, edge_weight))
-        return out
+        return self.pygs.forward(self, x, x_0, self.given(x, edge_index, edge_weight))
 
     def propagated(self, given: Given, x: Tensor, **ignored: Any) -> Tensor:
         return super().propagated(given, x).clone()  # PyG goes on with it in place
@@ -426,8 +415,7 @@ class ChebPGSO(Converted, pyg.ChebConv):
         return reading if self.flow == "source_to_target" else replace(reading, degree="sum")
 
     def forward(self, x: Tensor, edge_index: Any, *further: Any, **named: Any) -> Tensor:
-        out: Tensor = self.pygs.forward(self, one_set(x, edge_index), edge_index, *further, **named)
-        return out
+        return self.pygs.forward(self, one_set(x, edge_index), edge_index, *further, **named)
 
     def __norm__(
         self,

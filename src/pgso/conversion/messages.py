@@ -178,8 +178,7 @@ class PNAPGSO(Weighed, pyg.PNAConv):
 
     def forward(self, x: Tensor, edge_index: Any, edge_attr: Tensor | None = None) -> Tensor:
         ends, edge_attr = self.ends(one_set(x, edge_index), None, edge_index, edge_attr)
-        out: Tensor = self.pygs.forward(self, ends.source, ends, edge_attr)
-        return out
+        return self.pygs.forward(self, ends.source, ends, edge_attr)
 
     def propagated(  # type: ignore[override]
         self, ends: Ends, x: Tensor, edge_attr: Tensor | None

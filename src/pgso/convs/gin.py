@@ -27,11 +27,6 @@ class MLP(nn.Module):
         """Both linear maps, with the norm and the activation between them."""
         return self.after_first(self.first(x))
 
-    def reset_parameters(self) -> None:
-        """Draw new weights."""
-        for module in (self.first, self.norm, self.second):
-            module.reset_parameters()
-
 
 @CONVS.register("gin")
 class GINConv(Conv):

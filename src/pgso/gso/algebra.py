@@ -1,8 +1,9 @@
 """Sums and products of operators: applied to features, never formed."""
 
 import math
+from collections.abc import Sequence
 from functools import reduce, singledispatch
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -26,6 +27,20 @@ class Expression(ShiftOperator):
     def parts(self) -> list[ShiftOperator]:
         """The operators that it is made of."""
         return [getattr(self, name) for name in ("of", "left", "right") if hasattr(self, name)]
+
+    def of_parts(self, parts: Sequence[ShiftOperator]) -> Self:
+        """The same expression of other operators."""
+        other, made_of = object.__new__(type(self)), self.__getstate__()
+        names = (name for name in ("of", "left", "right") if name in made_of)
+        other._set(**made_of | dict(zip(names, parts, strict=True)))
+        return other
+
+    @property
+    def T(self) -> ShiftOperator:
+        """The same expression of transposes."""
+        turned = self.of_parts([part.T for part in self.parts])
+        turned._set(shape=self.shape[::-1])
+        return turned
 
     @property
     def dtype(self) -> torch.dtype:  # type: ignore[override]
@@ -60,10 +75,6 @@ class Scaled(Expression):
     def _matmul(self, x: Tensor) -> Tensor:
         out: Tensor = self.factor * self.of.times(x)
         return out
-
-    @property
-    def T(self) -> ShiftOperator:
-        return Scaled(self.factor, self.of.T)
 
     def to_dense(self) -> Tensor:
         out: Tensor = self.factor * self.of.to_dense()
@@ -113,10 +124,6 @@ class Identity(Expression):
     def _matmul(self, x: Tensor) -> Tensor:
         return x
 
-    @property
-    def T(self) -> ShiftOperator:
-        return self
-
     def to_dense(self) -> Tensor:
         return torch.eye(self.shape[0], dtype=self.dtype, device=self.device)
 
@@ -143,10 +150,6 @@ class Sum(Expression):
 
     def _matmul(self, x: Tensor) -> Tensor:
         return self.left.times(x) + self.right.times(x)
-
-    @property
-    def T(self) -> ShiftOperator:
-        return Sum(self.left.T, self.right.T)
 
     def to_dense(self) -> Tensor:
         left, right = aligned(self.left.to_dense(), self.right.to_dense())

@@ -38,11 +38,6 @@ class Polynomial(Expression):
             )
         return evaluate(self.of.times, x, self.coefficients, self.basis, **self.options)
 
-    @property
-    def T(self) -> ShiftOperator:
-        """The same polynomial of the transpose."""
-        return Polynomial(self.of.T, self.coefficients, self.basis, self.options)
-
     def to_dense(self) -> Tensor:
         """The matrix; with coefficients per channel, one for each along the last dimension."""
         matrix = self.of.to_dense()

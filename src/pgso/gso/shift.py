@@ -77,7 +77,7 @@ def unchecked_shift(
     if not isinstance(S, Tensor):
         S = torch.stack([torch.as_tensor(one, dtype=torch.float64) for one in S])
     if S.dim() < 3:
-        S = S.to(graph.device, torch.float64)
+        S = S.to(graph.row_sums.device, torch.float64)
         return NodeShift(graph, S, columns=columns, fixed=fixed, dtype=dtype)
     S = S.to(graph.device)
     check_one_set(graph)

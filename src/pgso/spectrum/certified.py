@@ -15,7 +15,7 @@ from torch import Tensor
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.graph.degrees import received_weight
-from pgso.gso.algebra import Identity, Product, Scaled, Sum, common_base
+from pgso.gso.algebra import Expression, Identity, Product, Scaled, Sum, common_base
 from pgso.gso.node_shift import ChannelShift, NodeShift
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import Scalar
@@ -158,22 +158,12 @@ def _(op: NodeShift) -> ShiftOperator:
 
 
 @twin.register
-def _(op: Scaled) -> ShiftOperator:
-    return Scaled(op.factor, twin(op.of))
-
-
-@twin.register(Sum)
-@twin.register(Product)
-def _(op: Sum | Product) -> ShiftOperator:
-    if op.is_symmetric and not isinstance(common_base(op), NodeShift):
+def _(op: Expression) -> ShiftOperator:
+    several = len(op.parts) > 1
+    if several and op.is_symmetric and not isinstance(common_base(op), NodeShift):
         return op
-    # Both sides are polynomials of one operator, and have its T.
-    return type(op)(twin(op.left), twin(op.right))
-
-
-@twin.register
-def _(op: Polynomial) -> ShiftOperator:
-    return Polynomial(twin(op.of), op.coefficients, op.basis, op.options)
+    # All parts are polynomials of one operator, and have its T.
+    return op.of_parts([twin(part) for part in op.parts])
 
 
 @twin.register

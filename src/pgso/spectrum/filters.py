@@ -48,10 +48,6 @@ class Filter(Polynomial):
     error: float
     interval: tuple[float, float] | None  # certified to hold the eigenvalues; None if directed
 
-    @property
-    def T(self) -> "Filter":
-        return _filter(self.of.T, self.coefficients, self.basis, self.error, self.interval)
-
     def __repr__(self) -> str:
         degree = len(self.coefficients) - 1
         ends = [f"{round(end, 12) + 0.0:.4g}" for end in self.interval or ()]
