@@ -19,7 +19,8 @@ import pgso
 from pgso.data.description import sketch_of
 from pgso.drawing import GREY, PALETTE, cells, chosen_nodes, errors, paint, sketch, svg
 from pgso.errors import InputError
-from pgso.report.page import judged_graph, render_run
+from pgso.report.page import judged_graph, run_page
+from pgso.report.sections import as_html
 from pgso.training.pages import data_record
 
 KARATE = networkx.karate_club_graph()
@@ -285,7 +286,7 @@ def test_pages_of_runs_colour_the_graph_by_errors_of_the_networks_they_show():
     alone = judged_graph(records[:1], data, None).data["graph"]["values"]
     assert alone["prediction"] == records[0].evaluation.sketched
     assert alone["error, fixed"] == errors(alone["label"], alone["prediction"], alone["split"])
-    assert render_run(records[0], data).count('<svg class="graph"') == 4
+    assert as_html(run_page(records[0], data)).count('<svg class="graph"') == 4
     assert judged_graph(records, [], "pgso") is None
 
 

@@ -5,8 +5,7 @@ import re
 import pytest
 
 from pgso.records import Store
-from pgso.report.doubts import doubts
-from pgso.report.page import run_verdict, write_run
+from pgso.report.page import run_page, write_run
 from tests.report.data import make_data
 from tests.report.records import make_record
 
@@ -40,7 +39,7 @@ def test_it_lies_beside_the_record_and_leads_to_it(tmp_path):
 def test_the_verdict_of_a_run_is_its_score_beside_its_rivals(fields, text, reason, tone):
     record = make_record("pgso", 0, **fields)
     data = [make_data(classes=())]
-    said = run_verdict(record, data, doubts([record], data))
+    said = run_page(record, data).verdict
     assert said.text == text
     assert said.reason.startswith(reason)
     assert said.tone == tone

@@ -281,8 +281,8 @@ class RunRecord(Scored):
     def report(self, path: str | Path) -> Path:
         """Write the page of this run to a file; it works offline."""
         # Pages are made of records, so they are found by name here, as pgso's public names are.
-        page: str = import_module("pgso.report.page").render_run(self)
-        write_atomically(Path(path), page)
+        pages = import_module("pgso.report.page")
+        write_atomically(Path(path), pages.as_html(pages.run_page(self)))
         return Path(path)
 
     def without_times(self) -> dict[str, Any]:

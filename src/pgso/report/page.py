@@ -147,46 +147,40 @@ def write_run(
     """Write the page of a run beside its record, under the same name, and return its path."""
     path = store.path(record.spec)
     name = quote(path.name)
-    page = render_run(record, data, command, {record.spec.key: name, name: name})
-    write_atomically(path.with_suffix(".html"), page)
+    page = run_page(record, data, command, {record.spec.key: name, name: name})
+    write_atomically(path.with_suffix(".html"), as_html(page))
     return path.with_suffix(".html")
 
 
-def render_run(
+def run_page(
     record: RunRecord,
     data: Sequence[DataRecord] = (),
     command: str | None = None,
     links: Mapping[str, str] | None = None,
-) -> str:
-    """The page of a run as text."""
-    spec, comparison = record.spec, compare([record])
+) -> Page:
+    """The page of a run: its score, beside the best of what it must beat, and the rest."""
+    spec, objective, comparison = record.spec, record.objective, compare([record])
     summary = comparison_record(comparison, data, command)
     heading = f"{spec.dataset}, {spec.conv}, {LABELS[spec.operator]}, seed {spec.seed}"
     page = comparison_page(comparison, summary, heading, data, links)
-    verdict = run_verdict(record, data, summary.doubts)
-    return as_html(replace(page, lead=LEAD_OF_A_RUN, verdict=verdict, footer="Written by pgso."))
-
-
-def run_verdict(
-    record: RunRecord, data: Sequence[DataRecord], against: Sequence[str] = ()
-) -> Verdict:
-    """The score, beside the best of what it must beat."""
-    objective, is_done = record.objective, record.status == "done"
-    if not is_done and record.test is None and record.val is None:
-        return Verdict(record.status, record.error or "", "bad", tuple(against))
-    part, score = ("test", record.test) if record.test is not None else ("validation", record.val)
+    is_done, (part, score) = record.status == "done", ("test", record.test)
+    if score is None:
+        part, score = "validation", record.val
+    text = f"{part} {objective.label} {objective.written(score)}"
     reasons = [] if is_done else [f"the run {record.status}: {record.error}"]
+    tone = "open" if summary.doubts or not is_done else "good"
+    if not is_done and score is None:
+        text, reasons, tone = record.status, [record.error or ""], "bad"
     if record.epoch is not None:
-        epoch = f"epoch {record.epoch + 1} of {record.spec.epochs}"
-        reasons.append(f"{epoch} was chosen, with {objective.written(record.val)} on validation")
-    rivals = [entry for entry in about.mean_baselines(data) if entry.test is not None]
+        epoch, val = f"epoch {record.epoch + 1} of {spec.epochs}", objective.written(record.val)
+        reasons.append(f"{epoch} was chosen, with {val} on validation")
+    rivals = [entry for entry in summary.baselines if entry.test is not None]
     if rivals and record.test is not None:
         best = max(rivals, key=lambda entry: objective.merit(entry.test))
         reasons.append(f"the best baseline has {objective.written(best.test)} ({best.label})")
-    text = f"{part} {objective.label} {objective.written(score)}"
-    tone = "open" if against or not is_done else "good"
-    following = command_of("compare", record.spec) if has_command(record.spec) else ""
-    return Verdict(text, "; ".join(reasons), tone, tuple(against), command=following)
+    following = command_of("compare", spec) if has_command(spec) else ""
+    verdict = Verdict(text, "; ".join(reasons), tone, summary.doubts, command=following)
+    return replace(page, lead=LEAD_OF_A_RUN, verdict=verdict, footer="Written by pgso.")
 
 
 def comparison_page(
