@@ -6,7 +6,7 @@ from torch import Tensor
 from benchmarks.graphs import S0, F, arxiv_step, power_law_edges
 from benchmarks.measure import Row, at_most, faster, peak_memory, take_turns
 from pgso.data import load_task
-from pgso.data.ordering import in_fast_order
+from pgso.data.batch import in_fast_order
 from pgso.errors import InputError
 from pgso.graph import EdgeList, Graph, product
 from pgso.gso.shift import apply_pgso, shift

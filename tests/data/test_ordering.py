@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from pgso import GNN, Graph, RunSpec, load_task
-from pgso.data import ordering
-from pgso.data.ordering import fast_order, in_fast_order
+from pgso.data import batch as ordering
+from pgso.data.batch import fast_order, in_fast_order
 from pgso.graph import Relations
 from pgso.training.fit import fit_task
 
@@ -38,9 +38,9 @@ def test_parts_have_equal_work(monkeypatch):
     core = torch.randint(3000, 4000, (2, 10_000), generator=torch.Generator().manual_seed(0))
     edges = torch.cat([path, core], dim=1)
     graph = Graph.from_edge_index(torch.cat([edges, edges.flip(0)], dim=1), num_nodes=4000)
-    monkeypatch.setattr(ordering, "BLOCK", 4000)
+    monkeypatch.setattr(ordering, "RUN", 4000)
     assert largest_share(graph, fast_order(graph)) > 2  # a single block: Cuthill-McKee alone
-    monkeypatch.setattr(ordering, "BLOCK", 50)
+    monkeypatch.setattr(ordering, "RUN", 50)
     order = fast_order(graph)
     assert largest_share(graph, order) < 1.25
     assert torch.equal(order.sort().values, torch.arange(4000))

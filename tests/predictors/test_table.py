@@ -2,7 +2,7 @@
 
 import pgso
 from pgso.data import load_task
-from pgso.predictors.table import most_probable_links
+from pgso.predictors.predictor import most_probable_links
 from pgso.training.fit import fit_task
 from pgso.training.session import take_best
 

@@ -75,7 +75,7 @@ def predict(
     already is kept under another name.
     """
     predictor, asked = opened(model, dataset, options, data, skip_bad_rows)
-    from pgso.predictors.table import most_probable_links, prediction_table
+    from pgso.predictors.predictor import most_probable_links, prediction_table
 
     if predictor.kind == "link":
         table = most_probable_links(predictor.network, asked.task, links, asked.ids)

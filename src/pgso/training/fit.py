@@ -19,9 +19,9 @@ from pgso.bases import BASES
 from pgso.convs import CONVS
 from pgso.convs.bank import SELF, Term
 from pgso.data import DATASETS, Task
+from pgso.data.batch import in_fast_order
 from pgso.data.dataset import suited
 from pgso.data.load import task_of
-from pgso.data.ordering import in_fast_order
 from pgso.data.task import IN_MEMORY
 from pgso.errors import InputError, UnknownNameError
 from pgso.finding import find

@@ -18,7 +18,6 @@ from pgso.data.tables.answers import LABEL, SEVERAL, Answers
 from pgso.data.tables.columns import TYPE, Preparation, prepared
 from pgso.data.tables.edges import Edges, nodes_of, read_edges
 from pgso.data.tables.names import WITHIN
-from pgso.data.tables.nodes import described_nodes, feature_key, read_array, with_ends
 from pgso.data.tables.reader import frame_table, read_table
 from pgso.data.tables.table import GRAPH, NODE, Table
 from pgso.data.task import Task
@@ -187,9 +186,9 @@ def _read(given: Tables) -> Task:
     names = [] if about_nodes is None else about_nodes.names
     table, array = None, None
     if given.features is not None:
-        names, table = described_nodes(given, about_nodes, ends, graph, notes)
+        names, table = about.described_nodes(given, about_nodes, ends, graph, notes)
     elif given.array is not None:
-        array = read_array(given.array, len(names))
+        array = about.read_array(given.array, len(names))
         names = names or [str(i) for i in range(len(array))]
     known = {*given.known}
     if listed is not None:
@@ -200,7 +199,7 @@ def _read(given: Tables) -> Task:
         nowhere = Table(Path(given.where), frame, none[0], has_header=True)
         edges = Edges(nowhere, columns, pd.Index([], dtype=object), none)
     if table is None and array is None:
-        names = with_ends(given, about_nodes, edges, notes)
+        names = about.with_ends(given, about_nodes, edges, notes)
     described, others = len(names), known.difference(names)
     nodes = pd.Index([*names, *(name for name in edges.names if name in others)], dtype=object)
     items, owner, sizes, where = nodes, np.arange(len(nodes)), None, given.source
@@ -285,7 +284,7 @@ def _answers(
         if not columns and called is not None and not given.unlabelled:
             columns = (called,)
         if columns:  # which are not features
-            key = feature_key(given, features, nodes)
+            key = about.feature_key(given, features, nodes)
             left = features.without(*columns, given.split_by or about.split_column(features))
             rest = left if len(left.names) > (key is not None) else None
             if given.unlabelled:
