@@ -126,12 +126,7 @@ def named_class(name: object, classes: tuple[str, ...], where: str) -> str:
 
 
 def are_values(numbers: Array) -> bool:
-    """Whether numbers are no classes: they have fractions, or too many values.
-
-    Example:
-        >>> are_values(np.array([0.0, 1, 2, 1])), are_values(np.array([0.5, 1]))
-        (False, True)
-    """
+    """Whether numbers are no classes: they have fractions, or too many values."""
     distinct = np.unique(numbers)
     most = min(MOST_CLASSES, max(FEW_CLASSES, len(numbers) / 2))
     return bool((distinct % 1).any()) or len(distinct) > most

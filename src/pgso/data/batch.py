@@ -135,11 +135,7 @@ def fast_order(graph: Graph) -> Tensor:  # (n,)
 
 
 def in_fast_order(task: Task) -> Task:
-    """The same node task with its nodes, and their ids, in another order.
-
-    Links, graph tasks, relations, features of over 4 GiB and small graphs stay as they are: there
-    an order would cost more than it saves.
-    """
+    """The same task in another order of nodes, if it is a large, plain one of less than 4 GiB."""
     is_sparse = task.x.layout == torch.sparse_csr
     size = task.x.values().nbytes if is_sparse else task.x.nbytes
     is_plain = task.kind == "node" and task.relations is None

@@ -67,11 +67,7 @@ class Dataset:
 
 
 class _Datasets(Registry[Dataset]):
-    """Datasets by name, in capitals or not.
-
-    Another package may bring one: an entry point in the group ``pgso.datasets`` names a module that
-    ends in ``DATASETS.add(...)``. Such modules are imported when a name is not known otherwise.
-    """
+    """Datasets by name, in any case; modules of the entry points ``pgso.datasets`` may add some."""
 
     def __getitem__(self, name: str) -> Dataset:
         if not isinstance(name, str) or "/" in name or "\\" in name:  # a path, of no plug-in

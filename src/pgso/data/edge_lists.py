@@ -1,6 +1,6 @@
 """Edge lists in numpy: distinct, in both directions, without loops."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,26 +11,8 @@ from pgso.errors import InputError
 ROUNDING = 1e-12  # of a weight: what sums in another order differ by
 
 
-class TwoWeightsError(InputError):
-    """An undirected edge has another weight in each direction."""
-
-    def __init__(self, where: Path, ends: tuple[int, int], weights: Sequence[float]) -> None:
-        self.ends, self.weights = ends, weights
-        super().__init__(
-            f"{where}: the edge between nodes {ends[0]} and {ends[1]} has the weight "
-            f"{weights[0]:g} in one direction and {weights[1]:g} in the other; make them equal, or "
-            "keep directions with undirected=False (--option undirected=false)"
-        )
-
-
 def distinct(edge_index: Array, num_nodes: int) -> Array:
-    """Each directed edge once, sorted by target, then source.
-
-    Example:
-        >>> distinct(np.array([[0, 0, 1], [1, 1, 0]]), 2)
-        array([[1, 0],
-               [0, 1]])
-    """
+    """Each directed edge once, sorted by target, then source."""
     source, target = edge_index.astype(np.int64)
     key = np.sort(target * num_nodes + source)  # np.unique hashes, ten times slower
     key = key[np.diff(key, prepend=-1) > 0]
@@ -48,7 +30,12 @@ def without_loops(edge_index: Array) -> Array:
 
 
 def merged(
-    edge_index: Array, weight: Array | None, num_nodes: int, undirected: bool, path: Path
+    edge_index: Array,
+    weight: Array | None,
+    num_nodes: int,
+    undirected: bool,
+    path: Path,
+    called: Callable[[int], str] = "node {}".format,  # in errors
 ) -> tuple[Array, Array | None]:
     """A user's edges: those listed more than once are summed, then given a reverse if undirected.
 
@@ -85,7 +72,11 @@ def merged(
             with np.errstate(invalid="ignore"):  # infinite weights are refused later
                 wrong = np.flatnonzero(np.abs(total[place] - sums) > ROUNDING * sizes)
             if len(wrong):
-                j, i = int(listed[wrong[0]] % n), int(listed[wrong[0]] // n)
-                weights = sorted({float(sums[wrong[0]]), float(total[place[wrong[0]]])})
-                raise TwoWeightsError(path, (j, i), weights)
+                j, i = (called(int(end)) for end in divmod(listed[wrong[0]], n)[::-1])
+                one, other = sorted((float(sums[wrong[0]]), float(total[place[wrong[0]]])))
+                raise InputError(
+                    f"{path}: the edge between {j} and {i} has the weight {one:g} in one "
+                    f"direction and {other:g} in the other; make them equal, or keep directions "
+                    "with undirected=False (--option undirected=false)"
+                )
     return np.stack([key % n, key // n]), None if (total == 1).all() else total

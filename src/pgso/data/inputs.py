@@ -78,11 +78,7 @@ def as_scipy(x: Tensor) -> "scipy.sparse.csr_array":
 
 
 def read_labels(y: Any) -> tuple[Array, Array]:  # (C,) classes, (n,) codes
-    """The classes in order, and the place of each label among them: -1 where it is unknown.
-
-    Unknown are -1, None, NaN, pandas' NA and, among words, ``"-1"`` and ``"nan"``, which numpy
-    makes of -1 and NaN.
-    """
+    """The classes in order, and the place of each label among them: -1 where it is unknown."""
     labels = _array(y, "y")
     if labels.ndim != 1:
         raise InputError(f"y must hold one label per node, shape (n,), got {labels.shape}")
@@ -125,9 +121,9 @@ def _is_missing(label: Any) -> bool:
 
 
 def _is_unknown(label: Any) -> bool:
-    if isinstance(label, str):
+    if isinstance(label, str | bool):
         return label in ("-1", "nan")
-    return _is_missing(label) or (label == -1 and not isinstance(label, bool))
+    return _is_missing(label) or label == -1
 
 
 def as_array(values: Any) -> Array:

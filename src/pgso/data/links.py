@@ -101,11 +101,7 @@ class NonLinks:
     def draw(
         self, rows: int, count: int, rng: np.random.Generator, sources: Array | None = None
     ) -> Array:  # (rows, count, 2)
-        """Pairs of any nodes, or of the given source of each row, as PyG's structured sampling.
-
-        What is still a link after many rounds, as beside a hub, is drawn from the nodes that its
-        source is not joined with. A node that is linked to all others keeps its last draw.
-        """
+        """Pairs of any nodes, or of each row's source; who is linked to all keeps the last draw."""
         if sources is None:
             source, target = rng.integers(self.n, size=(2, rows * count))
         else:

@@ -64,10 +64,8 @@ def load_task(
     the split (of ten public splits it takes number ``seed % 10``) and a generated graph.
 
     With ``task="link"``, links of a node task's graph are predicted, and the options of
-    :func:`pgso.data.links.link_task` may be given beside those of the dataset. ``objective`` is
-    what is scored (``pgso list objectives``), ``positive`` the one of two classes that scores are
-    about, by default the rarer one. ``preparation`` (of a user's table) and ``known`` (nodes that
-    edges may lead to) come from a saved model.
+    :func:`pgso.data.links.link_task` may be given, too. ``objective`` and ``positive`` are as in
+    :meth:`Task.of`; ``preparation`` and ``known``, of a user's table, come from a saved model.
 
     Example:
         >>> load_task("minesweeper", rows=10, cols=10)
@@ -108,9 +106,8 @@ def task_of(spec: RunSpec, root: str | os.PathLike[str] | None = None) -> Task:
         state = (named.load, str(folder), *((file.st_mtime_ns, file.st_size) for file in files))
     chosen = tuple(sorted(options.items()))
     key = (spec.dataset, state, spec.seed, spec.task, spec.objective, chosen)
-    task = _RECENT.pop(key, None) or load_task(
-        spec.dataset, root, spec.seed, task=spec.task, objective=spec.objective, **options
-    )
+    options |= {"task": spec.task, "objective": spec.objective}
+    task = _RECENT.pop(key, None) or load_task(spec.dataset, root, spec.seed, **options)
     _RECENT[key] = task
     total = 0
     for kept, held in reversed([*_RECENT.items()]):  # about what each takes, with sorted copies
@@ -145,10 +142,7 @@ def _find(name: str, root: Path) -> Dataset:
 
 
 def pyg_dataset(name: str) -> Dataset:
-    """The dataset behind ``pyg:GraphLand/tolokers-2`` or ``pyg:KarateClub``; nothing is loaded yet.
-
-    What PyG's class takes as text, number or yes and no is an option: ``--option split=RH``.
-    """
+    """The dataset behind ``pyg:GraphLand/tolokers-2``; nothing is loaded yet."""
     import torch_geometric.datasets as shelf
     import torch_geometric.io
 

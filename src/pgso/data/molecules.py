@@ -31,12 +31,7 @@ Molecule = tuple[list[list[int]], list[tuple[int, int]]]  # atoms' features, bon
 
 
 def molecule_of(smiles: str) -> Molecule | None:
-    """Atoms (9 integers each) and bonds (pairs of atoms); None of what RDKit cannot parse.
-
-    Example:
-        >>> molecule_of("CO")  # methanol
-        ([[5, 0, 4, 5, 3, 0, 2, 0, 0], [7, 0, 2, 5, 1, 0, 2, 0, 0]], [(0, 1)])
-    """
+    """Atoms (9 integers each) and bonds (pairs of atoms); None of what RDKit cannot parse."""
     try:
         from rdkit import Chem, rdBase
     except ImportError:

@@ -30,10 +30,7 @@ def is_offline() -> bool:
 
 
 def is_writable(folder: Path) -> bool:
-    """Whether files may be put into a folder that exists or could be made.
-
-    The permission bits count even for root, who could write anyway.
-    """
+    """Whether a folder may be written to; permission bits count even for root."""
     existing = folder.absolute()
     while not existing.exists():
         existing = existing.parent
@@ -42,10 +39,7 @@ def is_writable(folder: Path) -> bool:
 
 
 def held(read: Callable[..., Read]) -> Callable[..., Read]:
-    """A reader of slow files that remembers the last ones, as long as they stay as they are.
-
-    Every seed of a dataset is loaded by itself, and most differ in their split only.
-    """
+    """A reader of slow files that remembers the last ones, as long as they stay as they are."""
 
     @lru_cache(maxsize=2)
     def remembered(state: object, *given: Any) -> Read:
@@ -83,11 +77,7 @@ def fetch_zip(url: str, inside: str, folder: str, root: Path) -> None:
 
 
 def ensure_files(dataset: "Dataset", root: Path) -> None:
-    """Download what a dataset needs and does not find, or say what is missing and where.
-
-    Files are moved to their destination when all of them are there: an interrupted download leaves
-    nothing behind.
-    """
+    """Download what is missing, all or nothing, or say what it is and where it should be."""
     missing = dataset.missing(root)
     if not missing:
         return

@@ -39,11 +39,7 @@ def task_from_data(
     numbers: bool = False,  # whether whole numbers in y are no classes
     name: str = IN_MEMORY,
 ) -> Task:
-    """The task of PyG's data, see :meth:`Task.from_data`.
-
-    The seed splits 60/20/20 (of each class) where the data have no masks; of several columns of
-    masks, number ``seed`` modulo their number is taken.
-    """
+    """The task of PyG's data; of several columns of masks, number ``seed`` is taken."""
     if is_collection(data) and not isinstance(data, HeteroData):
         if len(data) != 1:
             return Task.from_arrays(name, **_graphs(list(data), numbers, seed))
@@ -63,10 +59,7 @@ def task_from_data(
 
 
 def graph_task(graph: Any, X: Any, y: Array, split: Split, **answers: Any) -> Task:
-    """A graph, features and answers in memory; a frame of any cells is prepared on training rows.
-
-    ``answers`` are classes, targets and metric, as :meth:`Task.from_arrays` takes them.
-    """
+    """A graph, features and answers in memory; a frame is prepared on training rows."""
     n, table = len(y), words_of(X)
     x = identity(n) if X is None else X if table is not None else read_features(X)
     if x.shape[0] != n:
@@ -154,12 +147,7 @@ def _graphs(graphs: Sequence[Any], numbers: bool, seed: int) -> dict[str, Any]:
 
 
 def _typed(data: Any, target: str, numbers: bool, seed: int) -> dict[str, Any]:
-    """One graph of all types of nodes; only nodes of the target type have answers.
-
-    Target nodes come first, so that target i is node i. Each type has columns of its own, and zeros
-    in those of other types: a linear map of all columns is then a map for each type. A type without
-    features has one column of ones.
-    """
+    """One graph of all types of nodes, the target type first, each with columns of its own."""
     store = data[target]
     if getattr(store, "y", None) is None:
         raise InputError(f"nodes of type {target!r} need y, one answer each")

@@ -163,10 +163,7 @@ def parse_numbers(
 def read_archive(
     path: Path, keys: Mapping[str, int] | None = None, words: Collection[str] = ()
 ) -> dict[str, Array]:
-    """The arrays of an ``.npz`` file: all, or ``keys`` with so many dimensions.
-
-    Those called in ``words`` hold words, the other keys numbers.
-    """
+    """The arrays of an ``.npz``, or ``keys`` of so many dimensions: numbers, but for ``words``."""
     try:
         with path.open("rb") as file:
             if file.read(6) == b"\x93NUMPY":

@@ -168,13 +168,6 @@ class Task:
         folder's reader finds, ``split`` one with train, val, test or nothing. ``kinds`` are what
         ``columns.json`` would say, such as ``{"postcode": "category"}``. Others are as in
         :meth:`of`; ``options`` are a folder's: undirected, weight, label_separator, rows, unknown.
-
-        Example:
-            >>> from pandas import DataFrame
-            >>> people = DataFrame({"name": ["ann", "bob"], "age": [31, None], "tea": [1, 0]})
-            >>> calls = DataFrame({"source": ["ann"], "target": ["bob"]})
-            >>> Task.from_frames(people, calls, target="tea").ids
-            ('ann', 'bob')
         """
         from pgso.data.tables.folder import frame_task
 

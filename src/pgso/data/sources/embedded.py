@@ -159,11 +159,7 @@ def sbm(
 
 
 def sample_edges(sizes: Array, p: float, q: float, rng: np.random.Generator) -> Array:
-    """Undirected edges, each pair (i, j), i > j, once: O(n + edges), never n x n.
-
-    For q heads are tossed among all pairs, of which those within a community are dropped; for p
-    among the pairs of each community, one community after another.
-    """
+    """Pairs (i, j), i > j, of a block model, each once: O(n + edges), never n x n."""
     n = int(sizes.sum())
     triangles = sizes * (sizes - 1) // 2
     expected = p * float(triangles.sum()) + q * n * (n - 1) / 2

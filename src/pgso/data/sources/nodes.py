@@ -148,10 +148,7 @@ def load_geom_gcn(
 
 @held
 def _read_nodes(path: Path, bags: bool) -> tuple[Array, Array]:  # (n, F), (n,)
-    """Features and classes in the order of the nodes: three fields a line, the first a node's id.
-
-    The second field has all columns of x, or, in ``bags``, the words of a page (Actor).
-    """
+    """Features and classes by node; ``bags``: fields hold the words of a page, not all columns."""
     rows = [line.split("\t") for line in read_lines(path)[1:]]
     for line, row in enumerate(rows, start=2):
         if len(row) != 3:

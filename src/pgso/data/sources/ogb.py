@@ -26,10 +26,7 @@ PARTS = ("train", "valid", "test")
 
 
 def load_molhiv(root: Path, seed: int) -> Task:
-    """ogbg-molhiv: does a molecule inhibit HIV replication? The public scaffold split; no seed.
-
-    x holds OGB's nine integer atom features.
-    """
+    """Ogbg-molhiv: does a molecule inhibit HIV replication? The public scaffold split; no seed."""
     folder = root / "ogbg_molhiv"
     given: dict[str, Any] = {"classes": ("inactive", "active"), "categories": ATOM_CATEGORIES}
     task = Task.from_arrays("ogbg-molhiv", metric="roc_auc", **_read_molhiv(folder), **given)

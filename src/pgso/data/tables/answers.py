@@ -45,10 +45,7 @@ class Answers:
         return list(map(str, cells))
 
     def on(self, count: int, separator: str, missing: str | None) -> Learned:
-        """What is learned about ``count`` items, of which the named ones come first.
-
-        y holds classes (-1: unknown), or columns of labels or numbers (NaN: unknown).
-        """
+        """The y, classes and targets of ``count`` items, of which the named ones come first."""
         learned = self._numbers() if self.are_numbers else self._labels(separator, missing)
         known, classes, targets = learned
         y = np.full((count, *known.shape[1:]), -1 if known.ndim == 1 else np.nan, known.dtype)
@@ -126,11 +123,7 @@ def read_answers(
     in_doubt: Collection[str],
     learn: bool,
 ) -> Answers:
-    """The answers of a table: a column that names nodes or graphs, and columns of answers.
-
-    Words of edges' first line may be in doubt: nodes or column names. With ``learn=False`` the
-    table only says which nodes there are.
-    """
+    """The answers of a table, by node or graph; without ``learn`` it only names the nodes."""
     form = "node,price" if numbers else "node,label"
     table = table.with_header((*ITEM, *LABEL, *SPLIT), nodes, form)
     first, width = table.top[0], len(table.names)
@@ -196,11 +189,7 @@ def split_column(table: Table) -> str | None:
 def read_split(
     table: Table, items: "pd.Index[str]", y: Array, named: int, column: str | None = None
 ) -> Split:
-    """The user's split of nodes or graphs, by a column of a table.
-
-    The table has names and parts; or a part in each line, in the order of the ``named`` items,
-    which come first. With a ``column`` it is the table of the answers itself.
-    """
+    """The user's split, by a column of the answers, or of a table with names or a line per node."""
     places, key = np.arange(named), None
     if column is None:
         table = table.with_header((*ITEM, *SPLIT), set(items), "node,split")
@@ -262,10 +251,7 @@ def feature_key(given: "Tables", table: Table, nodes: Collection[str]) -> str | 
 def described_nodes(
     given: "Tables", answers: Answers | None, ends: set[str], graph: str | None, notes: list[str]
 ) -> tuple[list[str], Table]:
-    """All names of nodes, and the features in their order, without the column of names.
-
-    Answers and the ends of edges, which may have a column of graphs, name nodes, too.
-    """
+    """All names of nodes, and the features in their order, without the column of names."""
     table = given.features
     assert table is not None
     names = [] if answers is None else answers.names
@@ -329,10 +315,7 @@ def _looks_like_ids(table: Table, name: str) -> bool:
 def with_ends(
     given: "Tables", answers: Answers | None, edges: Edges, notes: list[str]
 ) -> list[str]:
-    """All nodes where there are no features: those with an answer, then those edges add.
-
-    Those that a model knows are not added.
-    """
+    """All nodes where there are no features: those with an answer, then those edges add."""
     names = [] if answers is None else answers.names
     listed, where, known = set(names), edges.table.path.name, set(given.known)
     extra = [name for name in edges.names if name not in listed]

@@ -157,11 +157,7 @@ class Preparation(BaseModel):
 def prepared(
     table: Table, train: Array, kinds: Mapping[str, str], fitted: Preparation | None = None
 ) -> dict[str, Any]:
-    """The features of a table as :meth:`Task.from_arrays` takes them: x, columns and so on.
-
-    They are prepared as a model does it, or as is learned from the training rows (without any,
-    from all rows) and from what ``columns.json`` says, such as ``{"postcode": "category"}``.
-    """
+    """The features of a table for :meth:`Task.from_arrays`, fitted before or on training rows."""
     fitted = fitted or Preparation(columns=_fit(table, train, kinds))
     gaps = {name: int(table.parsed(name).gaps.sum()) for name in table.names}
     x, columns = fitted.apply(table), fitted.outputs

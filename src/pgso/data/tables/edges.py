@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pgso.data.arrays import Array
-from pgso.data.edge_lists import TwoWeightsError, merged
+from pgso.data.edge_lists import merged
 from pgso.data.raw import check_count
 from pgso.data.tables.names import WITHIN, alike, repair_of, shown
 from pgso.data.tables.table import GRAPH, ID, SEPARATED, Table, is_number
@@ -42,10 +42,7 @@ class Edges:
     notes: tuple[str, ...] = ()
 
     def on(self, nodes: "pd.Index[str]", unknown: str, where: str) -> "Edges":
-        """The same edges between all nodes, which the table ``where`` names.
-
-        An edge to another node is refused, or left out if ``unknown`` is ``"drop"``.
-        """
+        """The same between all nodes, of ``where``; edges to others are refused or dropped."""
         places = nodes.get_indexer(self.names)
         ends, others = places[self.ends], int((places < 0).sum())
         kept = (ends >= 0).all(axis=0)
@@ -69,10 +66,7 @@ class Edges:
         raise self.table.error(f"{problem}; {like}; {advice}", edge, self.columns[side])
 
     def between(self, cells: Array, undirected: bool) -> "Edges":
-        """Edges whose relation is the pair of their ends' types, such as ``user-film``.
-
-        Only where they have none of their own. An undirected pair of types has one name.
-        """
+        """Edges without relations get their ends' types, such as ``user-film``."""
         codes, types = pd.factorize(cells)
         count = len(types)
         if self.kinds is not None or not 1 < count <= MOST_TYPES or "" in types:
@@ -88,10 +82,7 @@ class Edges:
         return replace(self, kinds=kinds, relations=relations)
 
     def merged(self, undirected: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """Edges without repetitions as :meth:`Task.from_arrays` takes them, and notes about them.
-
-        If an edge is listed in both directions with different weights, all edges have a direction.
-        """
+        """Edges without repetitions for :meth:`Task.from_arrays`, and notes about them."""
         n, ends, path, weight = len(self.names), self.ends, self.table.path, self.weight
         parts, notes = [np.ones(ends.shape[1], dtype=bool)], list(self.notes)
         if self.kinds is not None:
@@ -99,19 +90,15 @@ class Edges:
             parts = [self.kinds == kind for kind in range(len(self.relations))]
 
         def merge(both: bool) -> list[tuple[Array, Array | None]]:
-            return [
-                merged(ends[:, part], None if weight is None else weight[part], n, both, path)
-                for part in parts
-            ]
+            weights = [None if weight is None else weight[part] for part in parts]
+            pairs = zip((ends[:, part] for part in parts), weights, strict=True)
+            return [merged(*pair, n, both, path, lambda k: shown(self.names[k])) for pair in pairs]
 
         try:
             graphs = merge(undirected)
-        except TwoWeightsError as error:
-            j, i = (shown(self.names[end]) for end in error.ends)
-            notes.append(
-                f"{path.name}: edges keep their direction, since the edge between {j} and {i} "
-                f"has the weight {error.weights[0]:g} in one and {error.weights[1]:g} in the other"
-            )
+        except InputError as error:  # of two weights
+            why = str(error).partition("; make them")[0].removeprefix(f"{path}: ")
+            notes.append(f"{path.name}: edges keep their direction, since {why}")
             graphs = merge(False)
         keys = (np.sort(ends[0, part] * n + ends[1, part]) for part in parts)
         signs = np.ones(1) if weight is None else np.sign(weight)
@@ -136,10 +123,7 @@ class Edges:
 
 
 def nodes_of(table: Table) -> tuple[Table, set[str], set[str]]:
-    """A table of edges, the names in it before its columns are known, and those that are in doubt.
-
-    These are words of a first line: a header, or an edge of which neither end has another.
-    """
+    """A table of edges, the names in it, and words of its first line that may be a header."""
     top = table.top
     is_counted = not table.has_header and top == tuple(map(str, range(len(top))))
     if is_counted or any(cell.lower() in HEADER for cell in top):
@@ -159,11 +143,7 @@ def nodes_of(table: Table) -> tuple[Table, set[str], set[str]]:
 
 
 def read_edges(table: Table, nodes: AbstractSet[str], weight: str | None = None) -> Edges:
-    """Edges of a table: source, target and maybe weight, relation and graph.
-
-    The weight is the given column, one called by one of :data:`WEIGHT`, or the third one without
-    a header. Others are left out, and a note names them.
-    """
+    """Edges of a table: source, target and maybe weight, relation and graph; notes name others."""
     table = _with_header(table, nodes, weight)
     path, is_plain = table.path, not table.has_header
     if is_plain:

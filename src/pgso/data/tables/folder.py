@@ -95,11 +95,7 @@ def load_folder(
     known: Collection[str] = (),
     **options: Any,
 ) -> Task:
-    """A node or graph task from the files of a folder, which docs/own_data.md describes.
-
-    A saved model brings its ``preparation`` of features and the nodes that it has ``known``: edges
-    may lead to them, and their features are 0. ``options`` are those of :class:`Options`.
-    """
+    """The task of a folder; a saved model brings ``preparation`` and nodes that are ``known``."""
     files: dict[str, Path] = {}
     for file in sorted(path.iterdir()):
         kind = file_kind(file.name)
@@ -165,11 +161,7 @@ def _task(given: Tables) -> Task:
 
 
 def _read(given: Tables) -> Task:
-    """A node task; or a graph task where edges have a column ``graph``.
-
-    Of several graphs, labels, targets and splits belong to graphs, features to nodes. A node
-    belongs to the graph of its line, so that two graphs may have a node of the same name.
-    """
+    """A node task; or a graph task where edges have a column ``graph``, whose nodes are its own."""
     notes, ends, in_doubt = list(given.notes), set[str](), set[str]()
     listed, graph = given.edges, None
     if listed is not None:

@@ -24,12 +24,7 @@ PLAIN = str.maketrans("\u00a0\u2007\u202f", "   ", "".join(INVISIBLE))  # letter
 
 
 def read_table(path: Path, least: int = 1) -> Table:
-    """A file as a table: a line is a row, unless a quoted cell goes over several.
-
-    Parquet has a header; of text :meth:`Table.with_header` decides. In a text of one column, a
-    blank line between others is an empty cell. If there are at ``least`` 2, blanks may separate
-    words.
-    """
+    """A file as a table; if there are at ``least`` 2 columns, blanks may separate words."""
     if path.suffix.lower() == ".parquet":
         try:
             from pyarrow import ArrowException, parquet
@@ -81,11 +76,7 @@ def read_table(path: Path, least: int = 1) -> Table:
 
 
 def frame_table(frame: pd.DataFrame, path: Path) -> Table:
-    """A frame as the table that its CSV file would be.
-
-    An index that is not 0, 1, ... is a first column. Whole numbers that gaps made floating-point
-    are whole again.
-    """
+    """A frame as the table that its CSV file would be; an index beyond 0, 1, ... is a column."""
     if not isinstance(frame, pd.DataFrame):
         raise InputError(f"{path} must be a pandas DataFrame, got {type(frame).__name__}")
     index = frame.index
@@ -123,11 +114,7 @@ def words_of(X: Any) -> Table | None:
 def _cells(
     text: str, separator: str | None, path: Path, above: int = 0
 ) -> tuple[pd.DataFrame, Array]:
-    """The cells of a text below some lines, stripped, and the number of each row's line.
-
-    All lines have the same number of cells. Only a header may have one cell less: R and pandas
-    write tables whose first column has no name.
-    """
+    """The cells of a text below some lines, stripped, and the number of each row's line."""
     mark, bare, lines = separator or " ", text, above + 1 + np.arange(text.count("\n") + 1)
     if '"' in text:  # x stands for each quoted cell, which may go over several lines
         end = re.escape(mark)

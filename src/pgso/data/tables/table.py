@@ -178,11 +178,7 @@ class Table:
     def with_header(
         self, words: Collection[str], nodes: Collection[str], form: str, wide: bool = False
     ) -> "Table":
-        """The same table with its first line as a header, if it is one.
-
-        Known are ``words`` for columns, ``nodes`` of other tables, and the usual ``form`` of one.
-        In a ``wide`` table columns may be called 0, 1, ..., as pandas calls those of a matrix.
-        """
+        """The same with its first line as header, if it is one; a ``wide`` one may count."""
         if self.has_header:
             return self
         top = self.top
@@ -266,10 +262,7 @@ def without_indices(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def key_of(table: Table, nodes: Collection[str], words: Sequence[str] = ITEM) -> str | None:
-    """The column that names the nodes that other tables name; None if no column does.
-
-    Names that are numbers count in the first column only, or under a name like ``customer_id``.
-    """
+    """The column that names the nodes that other tables name; None if no column does."""
     called, known = table.named(words), set(nodes)
     if called is not None and known <= set(table.cells(called)):
         return called
