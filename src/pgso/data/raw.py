@@ -183,7 +183,8 @@ def read_archive(
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; it is needed here") from None
     except BROKEN as error:
-        reason = str(error)[:200] or type(error).__name__
+        reason = "it holds pickled objects" if "allow_pickle" in str(error) else str(error)[:200]
+        reason = reason or type(error).__name__
         raise InputError(f"{path} is no readable .npz archive ({reason}); fetch it again") from None
     for key, dimensions in (keys or {}).items():
         if arrays[key].ndim != dimensions:
