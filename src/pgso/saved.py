@@ -44,6 +44,19 @@ def header_of(
     truth on test; ``remembered`` are the data whose graph is kept for new nodes, if it is.
     """
     no_sets, preparation = strangeness is None or not len(strangeness), task.preparation
+    memory = None
+    if remembered is not None and remembered.kind == "node" and remembered.ids is not None:
+        relations, x = remembered.relations, remembered.x.detach()
+        kinds = {"": remembered.graph} if relations is None else relations.graphs
+        ids = json.dumps(remembered.ids, ensure_ascii=False).encode()
+        is_dense = x.layout == torch.strided
+        memory = {
+            "ids": torch.frombuffer(bytearray(ids), dtype=torch.uint8),
+            "x": x if is_dense else [x.crow_indices(), x.col_indices(), x.values()],
+            "columns": x.size(1),
+            "relations": None if relations is None else list(kinds),
+            "edges": [[graph.edge_index, graph.edge_weight] for graph in kinds.values()],
+        }
     return {
         "spec": spec,
         "kind": task.kind,
@@ -52,7 +65,7 @@ def header_of(
         "objective": task.metric,
         "strangeness": None if no_sets else torch.from_numpy(strangeness),
         "coverage": coverage,
-        "memory": None if remembered is None else _memory(remembered),
+        "memory": memory,
     }
 
 
@@ -145,23 +158,16 @@ def unpacked(path: Path, text: str | None = None) -> dict[str, Any]:
     if not path.exists():
         raise InputError(f"there is no saved model at {path}; write one with --save")
     with naming(path), safe_open(path, framework="pt") as file:
-        written = json.loads((file.metadata() or {})["pgso"] if text is None else text)
-        if not isinstance(written, dict):
-            raise ValueError("its header is no dictionary")
         # Copies are aligned in memory: sums over other numbers differ in their last digits.
-        names = list(file.keys())
-        tensors = {name: file.get_tensor(name).clone() for name in names}
+        tensors = {name: file.get_tensor(name).clone() for name in list(file.keys())}
+        written = (file.metadata() or {})["pgso"] if text is None else text
 
-        def whole(value: Any) -> Any:
-            if isinstance(value, list):
-                return [whole(part) for part in value]
-            if not isinstance(value, dict):
-                return value
-            if value.keys() == {TENSOR}:
-                return tensors[value[TENSOR]]
-            return {key: whole(part) for key, part in value.items()}
+        def whole(part: dict[str, Any]) -> Any:
+            return tensors[part[TENSOR]] if part.keys() == {TENSOR} else part
 
-        header: dict[str, Any] = whole(written)
+        header = json.loads(written, object_hook=whole)
+        if not isinstance(header, dict):
+            raise ValueError("its header is no dictionary")
         return header
 
 
@@ -172,24 +178,8 @@ def count_of(value: Any) -> int:
     return value
 
 
-def _memory(task: Task) -> dict[str, Any] | None:
-    """The graph that a model was fitted on, for new nodes with edges to old ones."""
-    if task.kind != "node" or task.ids is None:
-        return None
-    kinds = {"": task.graph} if task.relations is None else task.relations.graphs
-    x, is_dense = task.x.detach(), task.x.layout == torch.strided
-    ids = json.dumps(task.ids, ensure_ascii=False).encode()
-    return {
-        "ids": torch.frombuffer(bytearray(ids), dtype=torch.uint8),
-        "x": x if is_dense else [x.crow_indices(), x.col_indices(), x.values()],
-        "columns": x.size(1),
-        "relations": None if task.relations is None else list(kinds),
-        "edges": [[graph.edge_index, graph.edge_weight] for graph in kinds.values()],
-    }
-
-
 def memory_of(state: Mapping[str, Any]) -> Task:
-    """That graph as a task without answers; what does not fit together is refused."""
+    """The graph that a model remembers, as a task without answers; what does not fit is refused."""
     ids, x = json.loads(bytes(state["ids"].numpy()).decode()), state["x"]
     if not (isinstance(ids, list) and all(isinstance(name, str) for name in ids)):
         raise ValueError("names of nodes that are no words")

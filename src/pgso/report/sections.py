@@ -153,13 +153,9 @@ def filled(sections: Iterable[Section | None]) -> tuple[Section, ...]:
 
 def as_html(page: Page) -> str:
     """The page as one file: everything it needs is inside, it fetches nothing, all is escaped."""
-    environment = Environment(
-        loader=PackageLoader("pgso.report", "assets"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    blocks: Any = {"trim_blocks": True, "lstrip_blocks": True}
+    loader = PackageLoader("pgso.report", "assets")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, **blocks)
     environment.filters |= {"download": download, "file_name": file_name}
     environment.tests["plot"] = lambda panel: isinstance(panel, Plot)
     assets = files("pgso.report") / "assets"
