@@ -26,14 +26,9 @@ class Place:
     """
 
     device: torch.device = CPU
-    rank: int = 0
+    rank: int = 0  # the first writes files and messages
     num_ranks: int = 1
     threads: int = field(default_factory=torch.get_num_threads)  # of a step that is long enough
-
-    @property
-    def is_first(self) -> bool:
-        """Whether this process writes files and messages."""
-        return self.rank == 0
 
     def average(self, tensors: Iterable[Tensor | None]) -> None:
         """Replace tensors by their mean over all processes, in one exchange."""

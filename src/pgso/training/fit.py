@@ -139,7 +139,7 @@ def fit(
     session, record = fit_task(
         spec, task, watch=watch, checkpoint=file, device=place, finding=finding
     )
-    if place.is_first:
+    if place.rank == 0:
         if save is not None and session.best_weights:
             save_model(Path(save), session, record, task)
         if file is not None:
@@ -232,9 +232,8 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
     started = time.perf_counter()
     task, place, status, error = session.task, session.place, "done", None
     gsos, start = session.model.operators, session.operators()
-    first = [
-        certified_ends(task.graph, [g.S.detach().cpu()]) for g in gsos if session.is_certifiable
-    ]
+    certified = gsos if session.is_certifiable else ()
+    first = [certified_ends(task.graph, [gso.S.detach().cpu()]) for gso in certified]
     if checkpoint is not None:
         checkpoint.load(session)
         if place.total(session.epoch) != session.epoch * place.num_ranks:
@@ -250,7 +249,7 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
             break
         if watch is not None:
             watch(session)
-        if checkpoint is not None and place.is_first:
+        if checkpoint is not None and place.rank == 0:
             checkpoint.save(session)
     seconds = time.perf_counter() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss if resource else math.nan  # KiB
@@ -327,8 +326,8 @@ def check_task(spec: RunSpec, task: Task) -> None:
         raise InputError(
             f"max_radius rests on Theorem 2, which needs an undirected graph; {task.name} is not"
         )
-    terms = [Term.of(term) for term in spec.terms or () if term != SELF]
-    wanted = [term.edges for term in terms if term.edges not in (None, "in", "out")]
+    terms = (Term.of(term).edges for term in spec.terms or () if term != SELF)
+    wanted = [edges for edges in terms if edges not in (None, "in", "out")]
     for name in wanted:
         if task.relations is None:
             raise InputError(
