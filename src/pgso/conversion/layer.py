@@ -206,8 +206,6 @@ class Converted(WithoutMessages):
     flow: str
     gso: PGSO
     explain: bool | None
-    _edge_mask: Tensor | None
-    _apply_sigmoid: bool
 
     @classmethod
     def obstacle(cls, layer: Any) -> str | None:
@@ -358,11 +356,6 @@ class Converted(WithoutMessages):
                 "the flow 'target_to_source' needs an edge_index; pass the matrix transposed"
             )
         return pairs.flip(0), weight
-
-    def edge_mask(self) -> Tensor:  # (E,)
-        """What an explainer multiplies the messages with."""
-        assert self._edge_mask is not None
-        return self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
 
 
 def one_set(x: Any, edge_index: Any = None) -> Tensor:

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -80,7 +81,10 @@ class Graph:
         """
         if not isinstance(graph, Graph | Tensor):
             graph = inputs.as_array(graph)
-        if isinstance(graph, Tensor) and inputs.is_edge_index(graph):
+        is_square = isinstance(graph, Tensor) and graph.dim() == 2 and len(graph) == graph.size(1)
+        is_pair = is_square and len(graph) == 2 and not graph.is_floating_point()
+        is_dense = isinstance(graph, Tensor) and graph.layout == torch.strided
+        if is_dense and (is_pair or not is_square):  # what is neither is refused as an edge_index
             if graph.is_inference():  # it has no version, so that changes would not be seen
                 return cls.from_edge_index(graph, edge_weight, num_nodes)
             by_size = _edges.of(graph, dict)
@@ -148,7 +152,14 @@ class Graph:
     @classmethod
     def from_dense(cls, adjacency: Any) -> "Graph":
         """Prepare an n x n tensor, array or nested list; zeros are no edges."""
-        return cls.from_edge_index(*inputs.edges_of_dense(adjacency))
+        is_list = isinstance(adjacency, list | tuple | Tensor)
+        A = inputs.as_array(adjacency if is_list else np.asarray(adjacency))
+        if A.layout != torch.strided:
+            instead = "see Graph.from_torch_sparse"
+            raise InputError(f"expected a dense tensor, got {A.layout}; {instead}")
+        n = inputs.check_square(A.shape)
+        target, source = A.detach().nonzero(as_tuple=True)  # NaN counts as non-zero: refused later
+        return cls.from_edge_index(torch.stack([source, target]), A[target, source], n)
 
     @classmethod
     def from_torch_sparse(cls, adjacency: Tensor) -> "Graph":

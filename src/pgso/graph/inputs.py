@@ -42,16 +42,6 @@ def as_array(graph: Any) -> Any:
     return torch.as_tensor(array)
 
 
-def is_edge_index(tensor: Tensor) -> bool:
-    """Whether a tensor is read as an edge_index: a dense one that is no square matrix.
-
-    A 2 x 2 matrix of integers is an edge_index. What is neither is refused later, as one.
-    """
-    square = tensor.dim() == 2 and tensor.size(0) == tensor.size(1)
-    is_pair = square and tensor.size(0) == 2 and not tensor.is_floating_point()
-    return tensor.layout == torch.strided and (is_pair or not square)
-
-
 def edges_of_data(data: "Data") -> Edges:
     """The edges of a PyTorch Geometric ``Data`` or ``Batch``."""
     if getattr(data, "edge_index", None) is not None:
@@ -70,7 +60,7 @@ def edges_of_scipy(adjacency: "scipy.sparse.sparray | scipy.sparse.spmatrix") ->
     """The stored entries of a scipy sparse matrix."""
     if not hasattr(adjacency, "tocoo"):
         raise InputError(f"expected a scipy sparse matrix, got {type(adjacency).__name__}")
-    n = _square(adjacency.shape)
+    n = check_square(adjacency.shape)
     entries = adjacency.tocoo()
     weight = np.array(entries.data)
     if np.iscomplexobj(weight):
@@ -101,28 +91,18 @@ def edges_of_networkx(graph: "networkx.Graph", weight: str | None) -> Edges:
     return ends, weights, len(number)
 
 
-def edges_of_dense(adjacency: Any) -> Edges:
-    """The non-zero entries of a square tensor, array or nested list; gradients flow to them."""
-    is_list = isinstance(adjacency, list | tuple | Tensor)
-    A = as_array(adjacency if is_list else np.asarray(adjacency))
-    if A.layout != torch.strided:
-        raise InputError(f"expected a dense tensor, got {A.layout}; see Graph.from_torch_sparse")
-    n = _square(A.shape)
-    target, source = A.detach().nonzero(as_tuple=True)  # NaN counts as non-zero: refused later
-    return torch.stack([source, target]), A[target, source], n
-
-
 def edges_of_torch_sparse(adjacency: Tensor, square: bool = True) -> Edges:
     """The stored entries of a torch.sparse tensor of any layout; gradients flow to them."""
     if not isinstance(adjacency, Tensor) or adjacency.layout == torch.strided:
         given = "a dense tensor" if isinstance(adjacency, Tensor) else type(adjacency).__name__
         raise InputError(f"expected a torch.sparse tensor, got {given}; see Graph.from_dense")
-    n = _square(adjacency.shape) if square else int(adjacency.shape[0])
+    n = check_square(adjacency.shape) if square else int(adjacency.shape[0])
     entries = (adjacency if adjacency.is_sparse else adjacency.to_sparse_coo()).coalesce()
     return entries.indices().flip(0), entries.values(), n
 
 
-def _square(shape: tuple[int, ...]) -> int:
+def check_square(shape: tuple[int, ...]) -> int:  # n
+    """Refuse a matrix that is no A of one set of nodes."""
     if len(shape) != 2 or shape[0] != shape[1]:
         raise InputError(f"an adjacency matrix must be square, got shape {tuple(shape)}")
     return int(shape[0])

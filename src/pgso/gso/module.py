@@ -27,6 +27,14 @@ STEPS = ("propagate", "message", "aggregate", "message_and_aggregate")  # PyG's,
 class WithoutMessages:
     """A layer that sends no messages; it comes before PyG's class and refuses hooks on them."""
 
+    _edge_mask: Tensor | None
+    _apply_sigmoid: bool
+
+    def edge_mask(self) -> Tensor:  # (E,)
+        """What an explainer multiplies the messages with."""
+        assert self._edge_mask is not None
+        return self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
+
     def _refuse(self, hook: Any) -> NoReturn:
         del hook
         raise InputError(
@@ -59,14 +67,13 @@ class EdgeMasking(WithoutMessages, MessagePassing):
         self.aggr, self.aggr_module = None, None  # nothing is sent, nothing aggregated
         self.flow, self.node_dim = "source_to_target", -2
         self._decomposed_layers = 1
-        self._edge_mask: Tensor | None = None
+        self._edge_mask = None
         self._loop_mask: Tensor | None = None
         self._apply_sigmoid = True
 
     def masked(self, entries: Tensor, graph: Graph, edge_index: Any) -> Tensor:
         """Entries (nnz,) or (nnz, H) times the mask of their edges; never the diagonal's."""
-        assert self._edge_mask is not None
-        mask = self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
+        mask = self.edge_mask()
         if isinstance(edge_index, Graph):
             edge_index = edge_index.edge_index
         if mask.numel() != edge_index.size(1):

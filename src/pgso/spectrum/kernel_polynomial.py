@@ -12,7 +12,7 @@ from torch import Tensor
 from pgso.errors import InputError
 from pgso.graph import product
 from pgso.gso.node_shift import NodeShift
-from pgso.gso.operator import ShiftOperator, Shown
+from pgso.gso.operator import Shown
 from pgso.spectrum.certified import OnGraph, Parameters, certified, twin
 from pgso.spectrum.interval import interval
 
@@ -119,41 +119,35 @@ def density(
     centre = (low + high) / 2
     # A margin keeps rounding inside [-1, 1], and peaks away from the ends where the grid stops.
     half = max(1.02 * (high - low) / 2, 1e-3 * max(1.0, abs(centre)))
-    moments = _moments(symmetric, centre, half, num_moments, num_probes, seed)
+    # The trace of T_k over n as each probe sees it, by T_{j+k} + T_{|j-k|} = 2 T_j T_k.
+    with torch.no_grad():
+        n, twice = symmetric.shape[0], lambda x: (2 / half) * (symmetric @ x - centre * x)
+        if isinstance(symmetric, NodeShift):  # entries fit into 32 bits: faster
+            pattern, entries = symmetric.graph.pattern, symmetric.entries(torch.float64)
+            entries = entries.index_add(0, pattern.diagonal, entries.new_full((n,), -centre))
+            values = (entries * (2 / half)).float()
+            twice = lambda x: product(pattern, values, x)  # noqa: E731
+        generator = torch.Generator(device=symmetric.device).manual_seed(seed)
+        signs = torch.randint(0, 2, (n, num_probes), generator=generator, device=symmetric.device)
+        previous = signs.float().mul_(2).sub_(1)
+        current = twice(previous).mul_(0.5)
+        moments = [_dots(previous, previous), _dots(previous, current)]
+        while len(moments) < num_moments:
+            moments.append(2 * _dots(current, current) - moments[0])
+            following = twice(current).sub_(previous)
+            moments.append(2 * _dots(following, current) - moments[1])
+            previous, current = current, following
+        by_probe = torch.stack(moments[:num_moments], dim=1).div_(n).numpy(force=True)
     theta = np.pi * (np.arange(num_points)[::-1] + 0.5) / num_points
     k = np.arange(num_moments)
     step = np.pi / (num_moments + 1)  # Jackson's damping: the kernel is positive, π / count wide
     damped = (num_moments - k + 1) * np.cos(step * k) + np.sin(step * k) / np.tan(step)
     weights = damped / (num_moments + 1) * np.where(k == 0, 1.0, 2.0)
-    samples = moments @ (weights[:, None] * np.cos(np.outer(k, theta))) / (np.pi * np.sin(theta))
+    samples = by_probe @ (weights[:, None] * np.cos(np.outer(k, theta))) / (np.pi * np.sin(theta))
     grid = centre + half * np.cos(theta)
     samples /= np.trapezoid(samples.mean(axis=0), grid)
     resolution = half * np.pi / num_moments * np.sin(theta)
     return Density(grid, samples.mean(axis=0), _standard_error(samples), resolution, samples)
-
-
-@torch.no_grad()
-def _moments(
-    op: ShiftOperator, centre: float, half: float, num_moments: int, num_probes: int, seed: int
-) -> Array:  # (probes, moments)
-    """The trace of T_k over n as each probe sees it, by T_{j+k} + T_{|j-k|} = 2 T_j T_k."""
-    n, twice = op.shape[0], lambda x: (2 / half) * (op @ x - centre * x)
-    if isinstance(op, NodeShift):  # scaled into [-2, 2], entries fit into 32 bits: faster
-        pattern, entries = op.graph.pattern, op.entries(torch.float64)
-        entries = entries.index_add(0, pattern.diagonal, entries.new_full((n,), -centre))
-        values = (entries * (2 / half)).float()
-        twice = lambda x: product(pattern, values, x)  # noqa: E731
-    generator = torch.Generator(device=op.device).manual_seed(seed)
-    signs = torch.randint(0, 2, (n, num_probes), generator=generator, device=op.device)
-    previous = signs.float().mul_(2).sub_(1)
-    current = twice(previous).mul_(0.5)
-    moments = [_dots(previous, previous), _dots(previous, current)]
-    while len(moments) < num_moments:
-        moments.append(2 * _dots(current, current) - moments[0])
-        following = twice(current).sub_(previous)
-        moments.append(2 * _dots(following, current) - moments[1])
-        previous, current = current, following
-    return torch.stack(moments[:num_moments], dim=1).div_(n).numpy(force=True)
 
 
 def _dots(left: Tensor, right: Tensor) -> Tensor:  # (n, probes), (n, probes) -> (probes,)
