@@ -202,7 +202,7 @@ def changed(layer, **methods):
         (pyg.LEConv((4, 4), 4), "two sets of nodes"),
         (pyg.GINConv(mlp(), aggr="mean"), "aggregation 'mean'"),
         (pyg.ChebConv(4, 4, K=1), "K=1"),
-        (pyg.APPNP(3, 0.2, dropout=0.4), "its dropout acts on the entries"),
+        (pyg.APPNP(3, 0.2, dropout=0.4), "its dropout acts on γ's entries"),
         (pyg.SGConv(4, 4, K=0), "K=0"),
         (pyg.TAGConv(4, 4, K=0), "K=0"),
         (pyg.GraphConv(4, 4, node_dim=0), "node_dim is 0"),

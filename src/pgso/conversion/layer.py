@@ -200,6 +200,7 @@ class Converted(WithoutMessages):
     nodes_along = -2  # the dimension of x that ``forward`` takes for the nodes
     takes_pairs = False  # whether targets and sources may be two sets of nodes
     pygs: Any = None  # the class of PyG whose ``forward`` runs, if it does
+    unless: Any = (lambda _: False, "")  # which layers of this kind cannot be converted, and why
     can_share = True  # whether it applies γ to the edges that it is given: layers may share it
     # PyG's own writes code for messages to a file, and puts it on the class.
     __setstate__ = nn.Module.__setstate__
@@ -210,6 +211,9 @@ class Converted(WithoutMessages):
     @classmethod
     def obstacle(cls, layer: Any) -> str | None:
         """Why this layer cannot be converted, if so."""
+        is_excluded, why = cls.unless
+        if is_excluded(layer):
+            return str(why)
         if cls.aggregations is not None and layer.aggr not in cls.aggregations:
             return f"its aggregation {layer.aggr!r} is no linear operator on the graph"
         if getattr(layer, "K", 1) == 0:

@@ -290,10 +290,21 @@ class Normalised(Converted):
         return self.pygs.forward(self, x, self.given(x, edge_index, edge_weight))
 
 
-# PyG's own ``forward`` as it is: γ X W + b, γ X, Σ_k γ^k X W_k + b, and ARMA's stacks of γ.
-for _kind in (pyg.GCNConv, pyg.LGConv, pyg.TAGConv, pyg.ARMAConv):
+SIMPLE: dict[Any, Any] = {  # PyG's own ``forward`` as it is; ``unless`` of each
+    pyg.GCNConv: Converted.unless,
+    pyg.LGConv: Converted.unless,
+    pyg.TAGConv: Converted.unless,
+    pyg.ARMAConv: Converted.unless,
+    pyg.MixHopConv: (
+        lambda layer: max(layer.powers) == 0,
+        "with powers=[0] it does not use the graph",
+    ),
+    pyg.APPNP: (lambda layer: layer.dropout > 0, "its dropout acts on γ's entries; drop features"),
+}
+for _kind, _unless in SIMPLE.items():
     _name = f"{_kind.__name__.removesuffix('Conv')}PGSO"
-    globals()[_name] = converts(_kind)(type(_name, (Normalised, _kind), {"__module__": __name__}))
+    _members = {"__module__": __name__, "unless": _unless}
+    globals()[_name] = converts(_kind)(type(_name, (Normalised, _kind), _members))
 
 
 @converts(pyg.GCN2Conv)
@@ -320,6 +331,11 @@ class ClusterGCNPGSO(Converted, pyg.ClusterGCNConv):
     γ starts from :math:`\lambda D_1^{-1} + D_1^{-1} A_1`, which uses :math:`m_1`.
     """
 
+    unless = (
+        lambda layer: not layer.add_self_loops,
+        "with add_self_loops=False it works only where every node has one self-loop",
+    )
+
     @staticmethod
     def turns(layer: Any) -> bool:
         return False  # PyG's degrees do not turn with the flow
@@ -327,12 +343,6 @@ class ClusterGCNPGSO(Converted, pyg.ClusterGCNConv):
     @property
     def reading(self) -> Reading:
         return Reading("drop")  # the layer has self-loops of its own
-
-    @classmethod
-    def obstacle(cls, layer: Any) -> str | None:
-        if not layer.add_self_loops:
-            return "with add_self_loops=False it works only where every node has one self-loop"
-        return super().obstacle(layer)
 
     @staticmethod
     def start(layer: Any) -> PGSOParameters:
@@ -365,28 +375,6 @@ class SGPGSO(Normalised, pyg.SGConv):
         return self.lin(x)
 
 
-@converts(pyg.MixHopConv)
-class MixHopPGSO(Normalised, pyg.MixHopConv):
-    r""":math:`\big[\gamma(A, \mathcal{S})^p X W_p\big]_{p \in P} + b`, side by side."""
-
-    @classmethod
-    def obstacle(cls, layer: Any) -> str | None:
-        if max(layer.powers) == 0:
-            return "with powers=[0] it does not use the graph"
-        return super().obstacle(layer)
-
-
-@converts(pyg.APPNP)
-class APPNPPGSO(Normalised, pyg.APPNP):
-    r""":math:`H \leftarrow (1 - \alpha) \gamma(A, \mathcal{S}) H + \alpha X`, K times."""
-
-    @classmethod
-    def obstacle(cls, layer: Any) -> str | None:
-        if layer.dropout:
-            return "its dropout acts on the entries of γ; drop features instead, with dropout=0"
-        return super().obstacle(layer)
-
-
 @converts(pyg.ChebConv)
 class ChebPGSO(Converted, pyg.ChebConv):
     r""":math:`\sum_k T_k\big(2 \gamma(A, \mathcal{S}) / \lambda_{max} - I\big) X W_k + b`.
@@ -394,11 +382,7 @@ class ChebPGSO(Converted, pyg.ChebConv):
     Where no ``lambda_max`` is given it is PyG's estimate for the Laplacian γ starts from.
     """
 
-    @classmethod
-    def obstacle(cls, layer: Any) -> str | None:
-        if len(layer.lins) == 1:
-            return "with K=1 it does not use the graph"
-        return super().obstacle(layer)
+    unless = (lambda layer: len(layer.lins) == 1, "with K=1 it does not use the graph")
 
     @staticmethod
     def start(layer: Any) -> PGSOParameters:

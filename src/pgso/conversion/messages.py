@@ -152,6 +152,10 @@ class PNAPGSO(Weighed, pyg.PNAConv):
     aggregators (min, max, std, ...) are no linear operators and stay, and so do the scalers.
     """
 
+    unless = (
+        lambda layer: PNAPGSO.replaced(layer) is None,
+        "none of its aggregators is a mean or a sum, whose place γ could take",
+    )
     aggregations = None
     nodes_along = 0
     takes_pairs = False
@@ -165,12 +169,6 @@ class PNAPGSO(Weighed, pyg.PNAConv):
             if kind in kinds:
                 return kinds.index(kind), S
         return None
-
-    @classmethod
-    def obstacle(cls, layer: Any) -> str | None:
-        if cls.replaced(layer) is None:
-            return "none of its aggregators is a mean or a sum, whose place γ could take"
-        return super().obstacle(layer)
 
     @staticmethod
     def start(layer: Any) -> PGSOParameters:
