@@ -107,12 +107,6 @@ class PGSOSpectralClustering(ClusterMixin, BaseEstimator):
         normalise_rows: See :class:`PGSOSpectralEmbedding`.
         n_init: Starts of k-means.
         random_state: Of k-means.
-
-    Example:
-        >>> two = np.kron(np.eye(2), np.ones((3, 3)))
-        >>> labels = PGSOSpectralClustering(2, S="symmetric_laplacian").fit_predict(two)
-        >>> bool(labels[0] == labels[1] == labels[2] != labels[3] == labels[4] == labels[5])
-        True
     """
 
     def __init__(
