@@ -19,8 +19,7 @@ from pgso.records.record import (
 from pgso.report.evaluation import (
     calibration_panels,
     confusion_grids,
-    costs_grid,
-    detection_plots,
+    detection_panels,
     explanation_grids,
     feature_bars,
     labels_grid,
@@ -57,7 +56,7 @@ def test_counts_are_summed_and_curves_averaged_over_the_seeds():
     grid = confusion_grids(RUNS)[0]
     assert grid.rows == (("a", "14", "6", "70 %"), ("<b>", "0", "20", "100 %"))
     assert "summed over 2 seeds" in grid.caption
-    roc, precision = detection_plots(RUNS)
+    _, roc, precision = detection_panels(RUNS, None)
     assert [y for _, y in roc.series[0].points] == pytest.approx([0.7] * 51)
     assert (roc.title, precision.series[-1].points) == ("ROC of <b>", [(0, 0.5), (1, 0.5)])
     reliability, _ = calibration_panels(RUNS)
@@ -82,11 +81,12 @@ def test_a_rare_class_that_is_mostly_missed_is_shown_at_a_better_threshold():
     assert "Only 20 % of <b> is called right." in usual.caption
     assert better.title.endswith("at the threshold 0.1")
     assert better.rows == (("a", "7", "3", "70 %"), ("<b>", "1", "9", "90 %"))
-    assert costs_grid(runs, "pgso").rows == (
+    flags, *plots = detection_panels(runs, "pgso")
+    assert flags.rows == (
         ("1", "0.5", "10.0", "20.0", "100.0"),
         ("9", "0.1", "60.0", "90.0", "75.0"),
     )
-    assert [plot.name for plot in detection_plots(runs)] == ["roc", "precision", "lift"]
+    assert [plot.name for plot in plots] == ["roc", "precision", "lift"]
     found = evaluation.model_copy(update={"detection": curves})  # of which 0.5 finds all
     assert len(confusion_grids([make_record("pgso", 0, 0.5, evaluation=found)])) == 1
 
@@ -133,7 +133,7 @@ def test_runs_without_an_evaluation_have_no_tables():
     assert labels_grid(bare).rows == ()
     assert confusion_grids(bare) == []
     assert [grid.rows for grid in calibration_panels(bare)] == [()]
-    assert detection_plots(bare) == []
+    assert detection_panels(bare, None) == []
     assert scatter_plots(bare) == []
 
 

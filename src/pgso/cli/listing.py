@@ -3,7 +3,7 @@
 import json
 import os
 import platform
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -97,16 +97,16 @@ def doctor(data: Path | None = choices.DATA, as_json: bool = choices.AS_JSON) ->
     import pgso
     from pgso.data.places import data_root, is_writable
 
-    has_affinity = hasattr(os, "sched_getaffinity")
-    root = data_root(data)
+    has_affinity, root = hasattr(os, "sched_getaffinity"), data_root(data)
+    versions = {one.name.lower().replace("_", "-"): one.version for one in distributions()}
     names: dict[str, list[str]] = {"here": [], "no need": [], "absent": []}
     for row in listed("datasets", data):
         names[row["files"]].append(row["dataset"])
     sections: dict[str, Row] = {
         "versions": {"pgso": pgso.__version__, "python": platform.python_version()}
-        | {name: _version(name) for name in NEEDED},
+        | {name: versions.get(name.replace("_", "-")) for name in NEEDED},
         "extras": {
-            f"{package} [{extra}]": _version(package) or f"absent: pip install 'pgso[{extra}]'"
+            f"{package} [{extra}]": versions.get(package) or f"absent: pip install 'pgso[{extra}]'"
             for package, extra in EXTRAS.items()
         },
         "threads": {
@@ -136,13 +136,6 @@ def doctor(data: Path | None = choices.DATA, as_json: bool = choices.AS_JSON) ->
         for name, value in rows.items():
             table.add_row(f"  {name}", _cell(value))
         console.print(table)
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def _cell(value: Any) -> str:

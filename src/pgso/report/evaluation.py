@@ -26,8 +26,7 @@ def evaluation_section(records: Sequence[RunRecord], candidate: str | None) -> S
     panels: tuple[Grid | Plot, ...] = (
         *confusion_grids(records),
         labels_grid(records),
-        costs_grid(records, candidate),
-        *detection_plots(records),
+        *detection_panels(records, candidate),
         *scatter_plots(records),
         *calibration_panels(records),
         sets_grid(records),
@@ -91,23 +90,6 @@ def confusion_grids(records: Sequence[RunRecord]) -> list[Grid]:
         caption = f"Of the calibrated probability of {classes[rare]}; chosen to miss fewer."
         add(f"{title} at the threshold {threshold:.2g}", classes, summed, caption)
     return grids
-
-
-def costs_grid(records: Sequence[RunRecord], operator: str | None) -> Grid:
-    """Of two classes: whom to flag if a miss costs so many false alarms, means over the seeds."""
-    runs = [run for run in records if operator in (None, run.spec.operator)] or records
-    found = [one for curves in evaluated(runs, "detection").values() for one in curves if one.costs]
-    rows, shares = [], ("flagged", "recall", "precision")
-    for at in zip(*(entry.costs for entry in found), strict=True):
-        means = (_percent(getattr(one, share) for one in at) for share in shares)
-        rows.append((f"{at[0].cost:g}", f"{at[0].threshold:.2g}", *means))
-    caption = (
-        f"{LABELS[runs[0].spec.operator]}: flag where the calibrated probability of "
-        f"{found[0].positive if found else ''} is above the threshold, if a miss costs so many "
-        "false alarms. Shares in %."
-    )
-    header = ("a miss costs", "threshold", "flagged", "recall", "precision")
-    return Grid("Whom to flag", header, tuple(rows), caption)
 
 
 def _percent(shares: Iterable[float | None]) -> str:
@@ -175,11 +157,25 @@ def sets_grid(records: Sequence[RunRecord]) -> Grid:
     return Grid("Prediction sets", header, tuple(rows), caption)
 
 
-def detection_plots(records: Sequence[RunRecord]) -> list[Plot]:
-    """ROC, precision-recall and lift curves by operator, means over the seeds."""
+def detection_panels(records: Sequence[RunRecord], candidate: str | None) -> list[Grid | Plot]:
+    """Whom to flag, as the candidate says; ROC, precision-recall and lift; means over the seeds."""
     found = evaluated(records, "detection")
     if not found:
         return []
+    name = candidate if candidate in found else next(iter(found))
+    asked = [one.costs for one in found[name] if one.costs]
+    rows, shares = [], ("flagged", "recall", "precision")
+    for at in zip(*asked, strict=True):
+        shown = (_percent(getattr(one, share) for one in at) for share in shares)
+        rows.append((f"{at[0].cost:g}", f"{at[0].threshold:.2g}", *shown))
+    *_, last = found.values()
+    share, positive = float(np.mean([one.share for one in last])), last[0].positive
+    caption = (
+        f"{LABELS[name]}: flag where the calibrated probability of {positive} is above the "
+        "threshold, if a miss costs so many false alarms. Shares in %."
+    )
+    header = ("a miss costs", "threshold", *shares)
+    flags = Grid("Whom to flag", header, tuple(rows), caption)
 
     def means(field: str, x: Sequence[float] = RECORDED) -> list[Series]:
         return [
@@ -188,12 +184,10 @@ def detection_plots(records: Sequence[RunRecord]) -> list[Plot]:
             if (known := [curve for one in curves if (curve := getattr(one, field))])
         ]
 
-    *_, last = found.values()
-    share, positive = float(np.mean([one.share for one in last])), last[0].positive
     chance = Series("chance", "quiet", [(0, share), (1, share)], dash=DASHED)
     even = Series("chance", "quiet", [(RECORDED[1], 1), (1, 1)], dash=DASHED)
-    names = ("false positive rate", "recall", "precision")
-    rate, recall, precision = (Axis(name, UNIT) for name in names)
+    axes = ("false positive rate", "recall", "precision")
+    rate, recall, precision = (Axis(label, UNIT) for label in axes)
     curves, precisions = (*means("recall"), _diagonal("chance")), (*means("precision"), chance)
     title, lifts = f"Precision and recall of {positive}", means("lift", RECORDED[1:])
     flagged = Axis("share of the examples, highest scores first")
@@ -202,7 +196,7 @@ def detection_plots(records: Sequence[RunRecord]) -> list[Plot]:
         Plot("precision", title, recall, precision, precisions),
         Plot("lift", f"Lift of {positive}", flagged, Axis("lift"), (*lifts, even)),
     ]
-    return plots if lifts else plots[:2]
+    return [flags, *(plots if lifts else plots[:2])]
 
 
 def scatter_plots(records: Sequence[RunRecord]) -> list[Plot]:
