@@ -19,11 +19,7 @@ MODES: tuple[Mode, ...] = ("fixed", "pgso", "mpgso")
 
 
 def check_conv(conv: str, **options: Any) -> None:
-    """Check a registered conv by its name, in a network of two layers.
-
-    Args:
-        conv: The name under which it is registered, as in ``pgso list convs``.
-        options: Further arguments of :class:`pgso.GNN`, such as ``heads`` or ``terms``.
+    """Check a registered conv by its name, in a network of two layers; options are of the network.
 
     Example:
         >>> check_conv("gcn")

@@ -29,9 +29,8 @@ LONGEST = 80  # letters of the name of a folder
 def with_spec(without: Mapping[str, str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command every choice of a run as an option, and call it with the spec they make.
 
-    The function takes ``spec`` and its own options. A new field of :class:`RunSpec` is an option
-    of every such command. ``without`` names choices that the command makes itself, and what
-    decides them.
+    The function takes ``spec`` and its own options. ``without`` names choices that the command
+    makes itself, and what decides them.
     """
     fields = [name for name in SCHEMA if "panel" in SCHEMA[name] and name not in without]
 

@@ -220,15 +220,10 @@ class Comparison:
 def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -> Comparison:
     """Pair the runs of one dataset and one base architecture by seed.
 
-    Every run that has a score counts, also one that diverged later: leaving those out would
-    flatter the operator that diverges.
-
-    Args:
-        records: Runs that differ in operator and seed only; see :func:`groups`.
-        reference: Runs of a stronger fixed network on the same seeds, if there are any.
-
-    Returns:
-        The comparison, in points (100 x the score) or in the unit of the targets.
+    The records differ in operator and seed only; see :func:`groups`. ``reference`` are runs of a
+    stronger fixed network on the same seeds. Every run that has a score counts, also one that
+    diverged later: leaving those out would flatter the operator that diverges. Scores are in points
+    (100 x the score) or in the unit of the targets.
     """
     given, references = list(records), list(reference)
     _check_comparable(given, references)

@@ -1,7 +1,6 @@
 """Runs of the same seed, paired: scores, differences with their intervals, and one decision.
 
-Two runs of one seed share the split and the first weights, so that their difference is due to
-what else differs between them (docs/conventions.md). Nothing else pairs scores.
+Two runs of one seed share the split and the first weights (docs/conventions.md).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -30,10 +30,7 @@ class Grid:
     links: Mapping[str, str] = field(default_factory=dict)  # of first and last cells on a page
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """For the terminal: nothing without rows; a table that is too wide is a list.
-
-        Names wrap between words, nothing is cut, and the user's own are never taken for markup.
-        """
+        """For the terminal: names wrap between words, and a table that is too wide is a list."""
         if not self.rows:
             return
         columns = list(zip(self.header, *self.rows, strict=True))

@@ -27,7 +27,6 @@ LEAD = (
     "Should the graph operator be learned? Fixed against learned operators on the same seeds, "
     "splits and initial weights."
 )
-LEAD_OF_A_RUN = "One run: its scores, the baselines, and what was learned."
 FOOTER = (
     "Written by pgso from run records. The intervals show how the scores vary with the seed, not "
     "with the choice of test examples."
@@ -60,14 +59,9 @@ def write_report(
 ) -> Path:
     """Write ``report.html``, ``report.md`` and ``comparison.json``; return the first one's path.
 
-    Args:
-        records: Runs that differ in operator and seed only.
-        out_dir: The folder to write into.
-        data: What is known about their data, one per seed.
-        command: What the user typed, to be shown as the way to have the same again.
-        reference: Runs of a stronger fixed network on the same seeds, if there are any.
-        figures: Whether to draw ``figures/`` too, as PNG, SVG and PDF: seconds each.
-        store: Where the records are, for links to them.
+    The runs differ in operator and seed only. ``data`` are what is known about their data, one per
+    seed, ``reference`` runs of a stronger fixed network on the same seeds; ``figures`` draws PNG,
+    SVG and PDF files, too; ``store`` is where the records are, for links to them.
     """
     comparison = compare(records, reference)
     summary = comparison_record(comparison, data, command)
@@ -180,7 +174,8 @@ def run_page(
         reasons.append(f"the best baseline has {objective.written(best.test)} ({best.label})")
     following = command_of("compare", spec) if has_command(spec) else ""
     verdict = Verdict(text, "; ".join(reasons), tone, summary.doubts, command=following)
-    return replace(page, lead=LEAD_OF_A_RUN, verdict=verdict, footer="Written by pgso.")
+    lead = "One run: its scores, the baselines, and what was learned."
+    return replace(page, lead=lead, verdict=verdict, footer="Written by pgso.")
 
 
 def comparison_page(
@@ -224,8 +219,7 @@ def judged_graph(
 ) -> Section | None:
     """The graph of the first data, with errors of the fixed network and of the candidate on it.
 
-    A reader can choose S at the start, or as a run of the first seed has learned it: nothing where
-    γ's entries need more than S and A (attention, another base, terms with a direction).
+    A reader can choose S, unless γ's entries need more (attention, a base, terms with a direction).
     """
     known = next(((one.sketch, one.spec.seed) for one in data if one.sketch is not None), None)
     if known is None:
