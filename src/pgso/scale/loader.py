@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -82,14 +83,14 @@ class NeighborLoader:
                 f"neighbours are sampled within one graph, and {task.name} has many: leave out "
                 "sample, or take task.batch(indices)"
             )
-        sizes = np.array(num_neighbors)
-        is_right = sizes.ndim == 1 and sizes.size and np.issubdtype(sizes.dtype, np.integer)
-        if not (is_right and ((sizes >= 1) | (sizes == ALL)).all()):
+        sizes = tuple(num_neighbors) if isinstance(num_neighbors, Iterable) else ()
+        whole = [isinstance(k, Integral) and not isinstance(k, bool) for k in sizes]
+        if not sizes or not all(whole) or not all(k >= 1 or k == ALL for k in sizes):
             raise InputError(
                 f"num_neighbors takes a number for every hop, 1 or more, or -1 for all, "
                 f"got {num_neighbors!r}"
             )
-        self.num_neighbors = tuple(sizes.tolist())
+        self.num_neighbors = tuple(map(int, sizes))
         if not isinstance(batch_size, (int, np.integer)) or batch_size < num_ranks:
             raise InputError(
                 f"batch_size must be an integer, {num_ranks} or more, got {batch_size!r}"
