@@ -126,14 +126,8 @@ def param_groups(
     "The differentiation between the two learning rates is crucial for the model training, as the
     fluctuation of the exponential parameters has a higher impact" (Appendix B.2.2).
 
-    Args:
-        model: The network.
-        lr: Rate of the weights and of m1, m2, m3 and a.
-        exponent_lr: Rate of the exponents.
-        weight_decay: Of all.
-        coefficient_lr: Rate of the coefficients of filters, which want a lower one than weights; by
-            default as the exponents.
-        coefficient_decay: Decay of the coefficients; by default as of all.
+    ``lr`` is of the weights and of m1, m2, m3 and a. The coefficients of filters want a lower rate:
+    by default that of the exponents.
 
     Example:
         >>> groups = param_groups(nn.ModuleList([nn.Linear(2, 2), PGSO("gcn")]))

@@ -28,15 +28,9 @@ def predict_by_layer(
 
     A layer is finished for all nodes before the next one begins, so that a node's neighbours are
     looked up and never computed again: O(E F) time, and beside the outputs of layers one batch
-    with its neighbours in memory. The model is left in evaluation mode.
-
-    Args:
-        model: A node model.
-        x: Features, in memory or in a mapped file.
-        graph: The whole graph.
-        batch_size: Nodes at a time.
-        place: Where the model is; by default on the CPU, alone. If the place is one of several
-            processes, all of them call this, and each computes a share of the nodes.
+    with its neighbours in memory. x is in memory or in a mapped file. The model, of a node task, is
+    left in evaluation mode; ``place`` says where it is, by default on the CPU, alone. In several
+    processes all of them call this, and each computes a share of the nodes.
     """
     if model.task != "node":
         raise InputError("a graph task has batches of its own: predict graph by graph instead")
