@@ -15,10 +15,10 @@ from typing import Any
 import torch
 
 from pgso.data import Task
+from pgso.finding.columns import Preparation
 from pgso.finding.ladder import Ladder
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter, Propagation
-from pgso.finding.scaling import standardised
 from pgso.graph import Graph
 from pgso.objectives import OBJECTIVES
 from pgso.records.files import write_atomically
@@ -107,7 +107,9 @@ def generate(
         signal, gcn, propagation = x, Letter.of("gcn"), Propagation(graph)
         if truth == "gcn":
             signal = propagation.times(propagation.times(x, gcn), gcn)
-        values = standardised(signal) @ torch.randn(columns, classes, generator=generator)
+        values = Preparation.of(signal)(signal)[:, :-1] @ torch.randn(
+            columns, classes, generator=generator
+        )
         values[:, 0] += 2.0 * columns**0.5 * imbalance
         y = (values + noise * torch.randn(nodes, classes, generator=generator)).argmax(dim=1)
     numbers = OBJECTIVES[metric].answer == "value"

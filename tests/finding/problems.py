@@ -3,6 +3,7 @@
 import torch
 
 from pgso.data import Task
+from pgso.finding.columns import Preparation
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter, Propagation
 from pgso.graph import Graph
@@ -44,3 +45,13 @@ def generated(truth, seed=0, nodes=400, labels=150, val=100, directed=False, met
 
 
 GCN, OUT = Letter.of("gcn"), Letter.of("adjacency", "out")
+
+
+def standardised(x):
+    """Dense columns with mean 0 and variance 1."""
+    return Preparation.of(x)(x)[:, :-1]
+
+
+def components_of(x, number):
+    """The leading principal components, without the ones that follow those of dense features."""
+    return Preparation.of(x, number)(x)[:, :number]

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 import pgso
 from pgso.cli.choices import pairs
 from pgso.finding import find
-from pgso.finding.advice import IDENTITY, code_of, command_of, network_of, network_terms, spec_of
+from pgso.finding.summary import IDENTITY, code_of, command_of, network_of, network_terms, spec_of
 from pgso.records.finding import RungRecord
 from tests.finding.problems import GCN, OUT, generated
 

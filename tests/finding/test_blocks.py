@@ -8,11 +8,11 @@ import torch
 from pgso import load_task
 from pgso.data import Task
 from pgso.finding.blocks import Blocks, Word
+from pgso.finding.columns import Preparation
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter
 from pgso.finding.ridge import fit
-from pgso.finding.scaling import principal_components, standardised, unit_rows
-from tests.finding.problems import generated
+from tests.finding.problems import components_of, generated, standardised
 
 IN, OUT = Letter.of("mean", "in"), Letter.of("gcn", "out")
 WORDS = [Word(), Word((IN,)), Word((IN, OUT)), Word((OUT, OUT, IN))]
@@ -112,17 +112,17 @@ def test_words_are_written_with_powers():
 
 def test_rows_of_words_have_norm_1():
     x = torch.tensor([[3.0, 0, 4], [0, 0, 0], [0, 2, 0]]).to_sparse_csr()
-    torch.testing.assert_close(
-        unit_rows(x).to_dense(), torch.tensor([[0.6, 0, 0.8], [0, 0, 0], [0, 1, 0]])
-    )
+    rows = Preparation.of(x)(x).to_dense()
+    torch.testing.assert_close(rows, torch.tensor([[0.6, 0, 0.8], [0, 0, 0], [0, 1, 0]]))
 
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_principal_components_keep_what_varies(sparse):
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(50, 3, generator=generator) @ torch.randn(3, 10, generator=generator)
-    components = principal_components(x.to_sparse_csr() if sparse else x, 3)
-    centred = x - x.mean(dim=0) if sparse else standardised(x)
+    components = components_of(x.to_sparse_csr() if sparse else x, 3)
+    unit = x / x.norm(dim=1, keepdim=True)
+    centred = unit - unit.mean(dim=0) if sparse else standardised(x)
     torch.testing.assert_close(
         components @ components.t(), centred @ centred.t(), atol=1e-3, rtol=1e-3
     )

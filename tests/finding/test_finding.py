@@ -11,10 +11,11 @@ from torch_geometric.data import Data
 
 import pgso
 from pgso.errors import InputError
-from pgso.finding import find, scaling
+from pgso.finding import columns as columns_module
+from pgso.finding import find
 from pgso.finding import problem as problem_module
 from pgso.objectives import OBJECTIVES
-from tests.finding.problems import GCN, generated
+from tests.finding.problems import GCN, components_of, generated, standardised
 
 
 @pytest.fixture(scope="module")
@@ -446,12 +447,11 @@ def test_the_columns_of_the_kept_rung_are_a_named_frame(found, problem):
 
 
 def test_wide_features_are_reduced_without_a_square_of_their_columns(monkeypatch):
-    monkeypatch.setattr(scaling, "EXACT", 20)
+    monkeypatch.setattr(columns_module, "EXACT", 20)
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(80, 3, generator=generator) @ torch.randn(3, 40, generator=generator)
     monkeypatch.setattr(torch.linalg, "eigh", None)
-    components = scaling.principal_components(x, 3)
-    centred = scaling.standardised(x)
+    components, centred = components_of(x, 3), standardised(x)
     torch.testing.assert_close(
         components @ components.t(), centred @ centred.t(), atol=1e-2, rtol=1e-2
     )

@@ -8,11 +8,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from pgso.finding.columns import neighbour_labels, structural_columns
+from pgso.finding.columns import Preparation, neighbour_labels, structural_columns
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter, Propagation
 from pgso.finding.ridge import Block, Weighted
-from pgso.finding.scaling import Preparation
 
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 

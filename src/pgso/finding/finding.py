@@ -16,13 +16,14 @@ from pgso.drawing import plot_ladder
 from pgso.errors import InputError
 from pgso.finding.heads import Head, heads_of
 from pgso.finding.ladder import Fitted, Ladder
-from pgso.finding.predictor import ClosedForm, save_finding
+from pgso.finding.predictor import ClosedForm, calibration
 from pgso.finding.problem import Problem, task_in_memory
 from pgso.finding.scores import probabilities
 from pgso.finding.summary import record_of
 from pgso.records import RunSpec
 from pgso.records.files import write_atomically
 from pgso.records.finding import FindingRecord, RungRecord
+from pgso.saved import header_of, write_model
 
 if TYPE_CHECKING:
     import pandas
@@ -31,15 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Finding:
-    """Which operator a graph wants, and how sure we are.
+    """Which operator a graph wants, and how sure we are."""
 
-    Attributes:
-        record: Everything there is to know, as data: ``record.write(path)`` saves it as JSON.
-        task: The data that were searched.
-    """
-
-    record: FindingRecord
-    task: Task
+    record: FindingRecord  # everything there is to know, as data: record.write(path) saves it
+    task: Task  # the data that were searched
     _ladder: Ladder
     _best: Fitted
     _head: Head
@@ -58,17 +54,15 @@ class Finding:
     def best(self) -> RungRecord:
         """The rung that is kept, with the scores of what :meth:`predict` returns.
 
-        ``best.head`` says what predicts: ``"ridge"`` (its closed form), ``"blend"`` (weights over
-        rungs) or ``"boosted"`` (trees on top). Its own linear scores are in :attr:`rungs`.
+        ``best.head`` is ``"ridge"`` (its closed form), ``"blend"`` (weights over rungs) or
+        ``"boosted"`` (trees on top). Its own linear scores are in :attr:`rungs`.
         """
         return self.record.kept
 
     def predict(self, graph: Any = None, x: Any = None) -> Tensor:  # (items, C)
         """Class probabilities, or values, of every node or graph.
 
-        Args:
-            graph: Another graph to predict on (node tasks only); by default the one searched.
-            x: Its features, with the same columns.
+        Of the graph that was searched, or of another one's nodes, with ``x`` of the same columns.
         """
         problem, out = self._ladder.problem, self._head.out
         if graph is not None or x is not None:
@@ -90,11 +84,26 @@ class Finding:
     def save(self, path: str | os.PathLike[str], remember: bool = True) -> Path:
         """Write what predicts to a folder of safetensors and JSON; :func:`pgso.load` reads it.
 
-        Args:
-            path: The folder. A model that is there already is kept under another name.
-            remember: Whether to write the graph, so that new nodes may have edges to old ones.
+        A model that is there already is kept under another name. With ``remember`` the graph is
+        written too, so that new nodes may have edges to old ones.
         """
-        save_finding(self, path, remember)
+        problem, record, task = self._ladder.problem, self.record, self.task
+        if problem.answer == "labels":
+            raise InputError(
+                "a finding with several labels each cannot be saved; save a network instead"
+            )
+        model = self.head()
+        header = header_of(
+            task, record.spec, *calibration(problem, self._head), task if remember else None
+        )
+        said = {"rung": record.best, "head": record.head, "verdict": record.verdict}
+        header |= {
+            "form": "closed form",
+            "head": model.state(),
+            "labels": [problem.train, problem.Y] if model.needs_labels else None,
+            "found": {**said, "val": record.kept.val, "test": record.kept.test},
+        }
+        write_model(path, header)
         return Path(path)
 
     def refit(self) -> "Finding":
@@ -107,18 +116,16 @@ class Finding:
         if problem.answer == "value":  # what lacks one of several numbers does not train
             known = known[problem.y[known].isfinite().all(dim=1)]
         ladder = Ladder(replace(problem, train=known, val=problem.val[:0]))
-        names = [name for name in self._head.weights if name != "trees"]
         with torch.no_grad():
-            for name in dict.fromkeys([self.record.best, *names]):
-                fitted = self._ladder.fitted[name]
-                ladder.add(replace(fitted.rung, words=fitted.words))
+            for name in dict.fromkeys([self.record.best, *self._head.weights]):
+                if name != "trees":
+                    fitted = self._ladder.fitted[name]
+                    ladder.add(replace(fitted.rung, words=fitted.words))
             best = ladder.fitted[self.record.best]
             head, _ = heads_of(ladder, best, self._head.name)
-        unknown: dict[str, Any] = {"val": None, "test": None}
-        parts = {
-            "rungs": tuple(rung.model_copy(update=unknown) for rung in self.record.rungs),
-            "heads": tuple(one.model_copy(update=unknown) for one in self.record.heads),
-        }
+        sides = {"rungs": self.record.rungs, "heads": self.record.heads}
+        unknown = {"val": None, "test": None}
+        parts = {k: tuple(s.model_copy(update=unknown) for s in side) for k, side in sides.items()}
         return Finding(self.record.model_copy(update=parts), self.task, ladder, best, head)
 
     def columns(self) -> "pandas.DataFrame":
@@ -164,9 +171,8 @@ class Finding:
         return self.record._repr_html_()
 
     def __repr__(self) -> str:
-        best = self.best
-        objective = self.record.objective
-        test = "" if best.test is None else f", test {objective.label} {best.test:.3f}"
+        best, label = self.best, self.record.objective.label
+        test = "" if best.test is None else f", test {label} {best.test:.3f}"
         return f"Finding({self.record.dataset}: {best.name}{test}; {self.record.seconds:.1f} s)"
 
 
@@ -189,17 +195,15 @@ def find(
     """Find the operator that a graph wants, by ridge regression on propagated features.
 
     Candidates (rungs) go from no graph over GCN's own operator and other presets to banks with
-    weights per term, both directions of a directed graph, and a learned S. Each is fitted in
-    closed form. Simple ones are kept unless the leave-one-out errors of the training labels and
-    the errors of the validation labels say otherwise; a wrong climb happens in at most 5 %.
+    weights per term, both directions of a directed graph, and a learned S. Simple ones are kept
+    unless the leave-one-out errors of the training labels and the errors of the validation labels
+    say otherwise; a wrong climb happens in at most 5 %.
 
     Args:
-        data: A dataset's name, a path of the user's own data, or a :class:`Task`; or a graph
-            (:class:`Graph`, :class:`Relations`, edge_index, scipy, networkx, PyG data), with ``x``
-            and ``y``.
+        data: A dataset's name, a path of the user's own data, a :class:`Task`, or a graph as
+            :meth:`pgso.Graph.of` takes it, with ``x`` and ``y``.
         x: Features of a graph's nodes, dense or sparse; None for the identity.
-        y: A class per node (-1, None, NaN: unknown), or floating-point numbers (NaN: unknown), one
-            or several columns of them.
+        y: A class per node (-1, None, NaN: unknown), or numbers, one or several columns of them.
         train: Indices or a mask of labels to learn from; by default all that are in no other part.
         val: Labels that judge only; may be left out.
         test: Labels that are only scored.
@@ -221,11 +225,9 @@ def find(
     is_path = isinstance(data, str | os.PathLike)
     if options and not is_path:
         raise InputError(f"find has no option {next(iter(options))!r} for data in memory")
-    is_task = is_path or isinstance(data, Task)
-    if not is_task:
-        from pgso.data.pyg import is_collection  # imports PyG, which saved models do not need
+    from pgso.data.pyg import is_collection  # imports PyG, which saved models do not need
 
-        is_task = is_collection(data)
+    is_task = is_path or isinstance(data, Task) or is_collection(data)
     parts = {"train": train, "val": val, "test": test}
     beside = [name for name, part in {"x": x, "y": y, **parts}.items() if part is not None]
     if is_task and beside:
@@ -233,25 +235,24 @@ def find(
             f"a dataset or task has features, labels and a split of its own; leave out "
             f"{' and '.join(beside)}, or give a graph with x and y"
         )
+    chosen: dict[str, Any] = {"objective": objective, "positive": positive}
     if is_path:
-        task = load_task(data, root, seed, objective=objective, positive=positive, **options)
+        task = load_task(data, root, seed, **chosen, **options)
     elif is_task:
-        task = Task.of(data, seed=seed, objective=objective, positive=positive)
+        task = Task.of(data, seed=seed, **chosen)
     else:
-        task = task_in_memory(data, x, y, parts, objective, positive)
-    problem = Problem.prepared(task)
-    ladder = Ladder(problem, tell or (lambda name: None))
+        task = task_in_memory(data, x, y, parts, **chosen)
+    ladder = Ladder(Problem.prepared(task), tell or (lambda name: None))
     best = ladder.climb()
     with torch.no_grad():
         kept, heads = heads_of(ladder, best, head)
-    name = os.fspath(data) if is_path else task.name
     wanted = {
-        "dataset": name,
+        "dataset": os.fspath(data) if is_path else task.name,
         "seed": seed,
         "objective": None if objective is None else task.metric,
         "data_options": options if positive is None else {**options, "positive": positive},
     }
+    is_known = is_path or task.name in DATASETS
     suggesting = task if is_task else None
-    is_known = is_path or name in DATASETS
     record = record_of(ladder, best, kept, heads, wanted, suggesting, is_known, start)
     return Finding(record, task, ladder, best, kept)

@@ -26,7 +26,6 @@ from pgso.errors import UnknownNameError
 from pgso.evaluation.statistics import Evidence, challenge
 from pgso.finding.blocks import Blocks, Columns, Word
 from pgso.finding.columns import LABEL_PATHS
-from pgso.finding.forest import log_probabilities
 from pgso.finding.ladder import AS_GOOD, Fitted, Ladder
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter
@@ -64,10 +63,10 @@ class Head:
 
     def record(self, problem: Problem) -> HeadRecord:
         """The head as it is written down."""
-        y, evidence = problem.y, self.evidence
         loo, val = self.honest.split([len(problem.train), len(problem.val)])
         parts = (loo, problem.train), (val, problem.val), (self.out[problem.test], problem.test)
-        loo, val, test = (score(problem.objective, out, y[items]) for out, items in parts)
+        loo, val, test = (score(problem.objective, out, problem.y[items]) for out, items in parts)
+        judged = {} if self.evidence is None else {"gain": self.evidence.gain, "p": self.evidence.p}
         return HeadRecord(
             name=self.name,
             weights={name: round(weight, 4) for name, weight in self.weights.items()},
@@ -75,8 +74,7 @@ class Head:
             loo=loo,
             val=val,
             test=test,
-            gain=None if evidence is None else evidence.gain,
-            p=None if evidence is None else evidence.p,
+            **judged,
             seconds=self.seconds,
         )
 
@@ -361,3 +359,10 @@ class Trees:
             return np.stack([model.predict(columns) for model in self.models], axis=1)
         (model,) = self.models
         return log_probabilities(model.predict_proba(columns), model.classes_, self.num_classes)
+
+
+def log_probabilities(seen: Array, classes: Array, num_classes: int) -> Array:  # (n, num_classes)
+    """Logarithms of the probabilities of classes, of which trees have seen some."""
+    probabilities = np.full((len(seen), num_classes), 1e-6)
+    probabilities[:, classes] = np.clip(seen[:, : len(classes)], 1e-6, 1)
+    return np.asarray(np.log(probabilities / probabilities.sum(axis=1, keepdims=True)))

@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from pgso.finding.blocks import Word
+from pgso.finding.columns import Preparation
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter, Propagation
 from pgso.finding.ridge import Fit
-from pgso.finding.scaling import principal_components
 from pgso.records.spec import SevenNumbers
 
 ROWS = 384  # labels that S is learned on, at most: a step costs rows³
@@ -86,7 +86,7 @@ def features_to_propagate(problem: Problem, rows: Tensor) -> Tensor:  # (n, p)
         columns[nodes, torch.arange(len(nodes))] = 1.0
         return columns
     x = problem.x if problem.x.layout == torch.strided else problem.x.to_dense()
-    return principal_components(x, COMPONENTS) if len(x) > LARGE else x
+    return x if len(x) <= LARGE else Preparation.of(x, COMPONENTS)(x)[:, :-1]  # without ones
 
 
 def kernels_of(

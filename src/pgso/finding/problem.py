@@ -13,8 +13,7 @@ from pgso.data.description import is_diagonal
 from pgso.data.inputs import read_answers, read_graph
 from pgso.data.task import IN_MEMORY, Task
 from pgso.errors import InputError
-from pgso.finding.columns import coordinates, structural_names
-from pgso.finding.scaling import Preparation
+from pgso.finding.columns import Preparation, coordinates, structural_names
 from pgso.graph import Graph, Relations
 from pgso.objectives.values import Scale
 

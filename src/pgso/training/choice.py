@@ -8,10 +8,9 @@ from pgso.data import DATASETS, Task
 from pgso.data.dataset import is_table
 from pgso.errors import InputError
 from pgso.evaluation.statistics import confidence_in_gain
-from pgso.finding.advice import network_of
 from pgso.finding.ladder import Ladder
 from pgso.finding.problem import Problem
-from pgso.finding.summary import rung_record
+from pgso.finding.summary import network_of, rung_record
 from pgso.records import RunRecord, RunSpec
 from pgso.records.finding import FindingRecord
 from pgso.records.suggestions import PROPOSES
