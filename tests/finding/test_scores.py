@@ -6,17 +6,18 @@ import pytest
 import torch
 
 from pgso.data import Task
-from pgso.finding.problem import Problem
-from pgso.finding.scores import Readout, losses, score
+from pgso.finding.problem import Problem, Readout, losses
 from pgso.objectives import OBJECTIVES
 from tests.finding.problems import generated
 
 
 def test_a_score_is_the_objectives_own_and_none_without_labels():
-    out, y = torch.tensor([[2.0, 1.0], [0.0, 1.0], [3.0, 0.0]]), torch.tensor([0, 1, 1])
-    for name in ("accuracy", "roc_auc", "macro_f1"):
-        assert score(OBJECTIVES[name], out, y) == OBJECTIVES[name].score(out.numpy(), y.numpy())
-    assert score(OBJECTIVES["accuracy"], out[:0], y[:0]) is None
+    out, items = torch.randn(60, 3, generator=torch.Generator().manual_seed(0)), torch.arange(60)
+    for name in ("accuracy", "macro_f1"):
+        problem = generated("nothing", metric=name)
+        expected = OBJECTIVES[name].score(out.numpy(), problem.y[items].numpy())
+        assert problem.score(out, items) == expected
+        assert problem.score(out[:0], items[:0]) is None
 
 
 def test_balanced_losses_are_those_of_a_world_of_equal_classes():

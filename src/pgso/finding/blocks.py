@@ -37,10 +37,8 @@ class Word:
 
     def __str__(self) -> str:
         powers = [(term, len(list(same))) for term, same in groupby(k.term for k in self.letters)]
-        text = " ".join(
-            f"{term}{str(k).translate(SUPERSCRIPTS) if k > 1 else ''}" for term, k in powers
-        )
-        text = f"{text} {self.of}" if text else self.of
+        parts = [f"{t}{str(k).translate(SUPERSCRIPTS) if k > 1 else ''}" for t, k in powers]
+        text = " ".join([*parts, self.of])
         return {"": text, "x": f"x ∘ {text}", "itself": f"({text})²"}[self.squared]
 
 
@@ -122,21 +120,16 @@ class Blocks(Columns):
     """The blocks of one problem. What one rung computes, the next one may use again.
 
     With fewer labels than columns, the rows of γ_1 γ_2 that belong to labelled nodes are computed
-    and then multiplied by x, which may be sparse: (γ_2ᵀ γ_1ᵀ E)ᵀ x, where E's columns pick the
-    labels. Otherwise γ_1 γ_2 x is.
-
-    Where x stands for the identity, a node's own column says nothing about other nodes: x itself is
-    zeros, and γx is not.
+    and then multiplied by x: (γ_2ᵀ γ_1ᵀ E)ᵀ x, where E's columns pick the labels. Otherwise γ_1 γ_2
+    x is. Where x stands for the identity, a node's own column says nothing about others: x itself
+    is zeros, and γx is not.
     """
 
     def __init__(self, problem: Problem) -> None:
         self.problem, is_graph = problem, problem.kind == "graph"
-        super().__init__(
-            problem.x,
-            Propagation(problem.graph, problem.relations),
-            (problem.train, problem.Y),
-            problem.nodes_per_graph if is_graph else None,
-        )
+        sizes = problem.nodes_per_graph if is_graph else None
+        propagation = Propagation(problem.graph, problem.relations)
+        super().__init__(problem.x, propagation, (problem.train, problem.Y), sizes)
         self.by_rows = not is_graph and len(problem.train) < problem.x.size(1)
         self._rows: dict[tuple[Letter, ...], Tensor] = {}
         self._blocks: dict[Word, Block] = {}
@@ -177,7 +170,7 @@ class Blocks(Columns):
     @property
     def numbers_kept(self) -> int:
         """How many numbers the products that are kept have together."""
-        blocks = [block.features.numel() for block in self._blocks.values()]
-        kernels = len(blocks) * len(self.problem.train) ** 2 if self.by_rows else 0
-        products = [*self._values.values(), *self._rows.values()]
-        return sum(blocks) + kernels + sum(values.numel() for values in products)
+        made = [*self._values.values(), *self._rows.values()]
+        made += [block.features for block in self._blocks.values()]
+        kernels = len(self._blocks) * len(self.problem.train) ** 2 if self.by_rows else 0
+        return kernels + sum(values.numel() for values in made)

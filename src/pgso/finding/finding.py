@@ -17,8 +17,7 @@ from pgso.errors import InputError
 from pgso.finding.heads import Head, heads_of
 from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.predictor import ClosedForm, calibration
-from pgso.finding.problem import Problem, task_in_memory
-from pgso.finding.scores import probabilities
+from pgso.finding.problem import Problem, probabilities, task_in_memory
 from pgso.finding.summary import record_of
 from pgso.records import RunSpec
 from pgso.records.files import write_atomically

@@ -27,10 +27,9 @@ from pgso.evaluation.statistics import Evidence, challenge
 from pgso.finding.blocks import Blocks, Columns, Word
 from pgso.finding.columns import LABEL_PATHS
 from pgso.finding.ladder import AS_GOOD, Fitted, Ladder
-from pgso.finding.problem import Problem
+from pgso.finding.problem import FOLDS, Problem, folds_of, losses
 from pgso.finding.propagation import Letter
 from pgso.finding.ridge import sample
-from pgso.finding.scores import FOLDS, folds_of, losses, score
 from pgso.records.finding import HeadRecord
 
 HeadName = Literal["ridge", "blend", "boosted"]
@@ -65,7 +64,7 @@ class Head:
         """The head as it is written down."""
         loo, val = self.honest.split([len(problem.train), len(problem.val)])
         parts = (loo, problem.train), (val, problem.val), (self.out[problem.test], problem.test)
-        loo, val, test = (score(problem.objective, out, problem.y[items]) for out, items in parts)
+        loo, val, test = (problem.score(out, items) for out, items in parts)
         judged = {} if self.evidence is None else {"gain": self.evidence.gain, "p": self.evidence.p}
         return HeadRecord(
             name=self.name,
@@ -112,10 +111,8 @@ def _is_taken(head: Head, problem: Problem, ridge: Head) -> bool:
         return False
     if head.evidence.gain <= 0 or len(head.weights) == 1:
         return False
-    y = problem.y[problem.judges]
-    new, old = (score(problem.objective, side.honest, y) for side in (head, ridge))
-    merit = problem.objective.merit
-    return new is None or old is None or merit(new) >= merit(old)
+    new, old = (problem.score(side.honest, problem.judges) for side in (head, ridge))
+    return problem.is_as_good(new, old)
 
 
 def closed_form(ladder: Ladder, best: Fitted) -> Head:
@@ -238,10 +235,9 @@ def boosted_head(
     5 points worse on test than they look (IMDB-MULTI). The mixture sees both.
     """
     start, problem = perf_counter(), ladder.problem
-    if problem.answer == "labels":
+    is_large = at_any_size or len(ridge.honest) >= FEWEST_FOR_TREES
+    if not is_large or problem.answer == "labels":
         return None  # a tree for each of many labels takes minutes
-    if len(ridge.honest) < FEWEST_FOR_TREES and not at_any_size:
-        return None
     table = Table.of(ladder, best)
     columns, rows = table.on(ladder.blocks), problem.train.numpy()
     out = np.empty((len(rows), problem.num_outputs))

@@ -16,21 +16,9 @@ from torch import Tensor
 from pgso.evaluation.statistics import Evidence, challenge
 from pgso.finding import learning
 from pgso.finding.blocks import Blocks, Word
-from pgso.finding.problem import Problem
+from pgso.finding.problem import LEAST_GAIN, Problem, Readout, Said, evidence_of, folds_of, losses
 from pgso.finding.ridge import PENALTIES, Fit, choose_scales, decomposed, fit, shares_of
 from pgso.finding.rungs import FAMILIES, GCN, GIN, NO_GRAPH, Family, Rung
-from pgso.finding.scores import (
-    LEAST_GAIN,
-    Readout,
-    Said,
-    evidence_of,
-    folds_of,
-    losses,
-    pooled,
-    said,
-    score,
-    temperature,
-)
 
 # From here on decompositions are long enough to be shared by threads. Below, a problem gets one:
 MANY_LABELS = 1000  # on a busy machine two threads took 15 times as long as one on Cora
@@ -73,12 +61,11 @@ class Fitted:
     def pooled(self, problem: Problem, without: Tensor | None = None) -> float | None:
         """The score on all labels that judge; ``without`` some training labels, by place."""
         if without is None:
-            return pooled(problem, self.loo, self.val)
+            return problem.pooled(self.loo, self.val)
         judges = torch.ones(len(problem.train), dtype=torch.bool)
         judges[without] = False
-        out, y = self.readout(self.fit.loo[judges]), problem.y[problem.train[judges]]
-        loo = score(problem.objective, out, y)
-        return pooled(problem, loo, self.val, num_train=len(y))
+        loo = problem.score(self.readout(self.fit.loo[judges]), problem.train[judges])
+        return problem.pooled(loo, self.val, num_train=int(judges.sum()))
 
 
 class Ladder:
@@ -146,7 +133,7 @@ class Ladder:
             spectrum, _ = decomposed(blocks, shares_of(rung.fit.scales), problem.Y)
             for penalty in PENALTIES[::3]:
                 loo = spectrum.leave_one_out(problem.Y, penalty)
-                readout = Readout.of(problem, temperature(problem, loo))
+                readout = Readout.calibrated(problem, loo)
                 tried.append(losses(problem, readout(loo), problem.y[problem.train]))
             return min(tried, key=lambda each: float(each.mean()))
 
@@ -253,19 +240,18 @@ class Ladder:
         """The fit on some words, with its calibration, its losses and its scores."""
         problem, words = self.problem, tuple(scales)
         ridge = fit([blocks.block(word) for word in words], problem.Y, list(scales.values()))
-        readout = Readout.of(problem, temperature(problem, ridge.loo))
+        readout = Readout.calibrated(problem, ridge.loo)
         out, loo = readout(blocks.predict(words, ridge)), readout(ridge.loo)
-        val, test = out[problem.val], out[problem.test]
-        y, objective = problem.y, problem.objective
+        val = out[problem.val]
         return Fitted(
             rung=rung,
             words=words,
             fit=ridge,
             readout=readout,
-            said=said(problem, loo, val),
-            loo=score(objective, loo, y[problem.train]),
-            val=score(objective, val, y[problem.val]),
-            test=score(objective, test, y[problem.test]),
+            said=Said.of(problem, loo, val),
+            loo=problem.score(loo, problem.train),
+            val=problem.score(val, problem.val),
+            test=problem.score(out[problem.test], problem.test),
         )
 
     def _step(
@@ -321,12 +307,11 @@ class Ladder:
             if rest.scale is not None and problem.scale is not None:
                 out = problem.scale.encode(rest.scale.decode(out))
             loo[rows] = out
-        out, y = candidate.readout(loo), problem.y[problem.train]
-        candidate.fit = replace(candidate.fit, loo=loo)
+        out, candidate.fit = candidate.readout(loo), replace(candidate.fit, loo=loo)
         every = torch.cat([out, self.predict(candidate)[problem.val]])
         judged = losses(problem, every, problem.y[problem.judges])
         candidate.said = Said(judged, None if problem.classes else every)
-        candidate.loo = score(problem.objective, out, y)
+        candidate.loo = problem.score(out, problem.train)
         (evidence,) = evidence_of(problem, incumbent.said, [candidate.said])
         candidate.evidence = evidence
         is_higher = self._scores_higher(candidate, incumbent, None)
@@ -335,5 +320,4 @@ class Ladder:
     def _scores_higher(self, challenger: Fitted, incumbent: Fitted, without: Tensor | None) -> bool:
         """Evidence is about losses. A rung whose score is worse is not kept for its loss."""
         new, old = (rung.pooled(self.problem, without) for rung in (challenger, incumbent))
-        merit = self.problem.objective.merit
-        return new is None or old is None or merit(new) >= merit(old)
+        return self.problem.is_as_good(new, old)

@@ -18,10 +18,9 @@ from pgso.finding.blocks import Columns, Word
 from pgso.finding.columns import Preparation
 from pgso.finding.heads import Head, Table, Trees, log_probabilities, mixture
 from pgso.finding.ladder import Ladder
-from pgso.finding.problem import Problem, one_hot
+from pgso.finding.problem import Problem, Readout, one_hot
 from pgso.finding.propagation import Propagation
 from pgso.finding.ridge import Weighted
-from pgso.finding.scores import Readout
 from pgso.graph import Graph, Relations
 from pgso.objectives.values import Scale
 

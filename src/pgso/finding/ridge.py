@@ -58,14 +58,8 @@ class Block:
             return cls(torch.zeros_like(features), mean, 1.0)
         return cls(centred / size, mean, size)
 
-    def leading(self, most: int) -> Tensor:  # (l, most)
-        """The features in their leading directions; all of them if they are few."""
-        if self.features.size(1) <= most:
-            return self.features
-        return self._directions[:, :most]
-
     @cached_property
-    def _directions(self) -> Tensor:  # (l, COLUMNS // 2)
+    def leading(self) -> Tensor:  # (l, COLUMNS // 2)
         """The features in their leading directions, by a randomised decomposition."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
@@ -171,9 +165,8 @@ def decomposed(
 ) -> tuple[Spectrum, float]:
     """U and Λ of the scaled blocks, and the best penalty.
 
-    A kernel of 32-bit features has errors of about their last place of its largest eigenvalue. A
-    penalty that is near them is decided in 64 bits, by a kernel that is computed in 64 bits. Others
-    need not be: a large kernel is decomposed in 32 bits in half the time.
+    A kernel of 32-bit features has errors of about the last place of its largest eigenvalue. Only a
+    penalty that is near them is decided by a kernel of 64 bits, which takes twice the time.
     """
     if len(Y) > sum(block.features.size(1) for block in blocks):
         scaled = [b.features * s**0.5 for b, s in zip(blocks, shares, strict=True)]
@@ -218,10 +211,9 @@ def choose_penalty(spectrum: Spectrum, Y: Tensor) -> float:
 def choose_scales(blocks: Sequence[Block], Y: Tensor, sweeps: int = 2) -> tuple[float, ...]:
     """The relative scales of blocks with the smallest error on labels that were left out.
 
-    Coordinate descent from equal scales: each block's kernel is tried at 0, 1/16, 1/4, 4 and 16
-    times its weight, and the penalty is chosen anew each time. All labels choose: one by one is
-    left out where they are few, a fifth otherwise. Of wide blocks the leading directions stand for
-    the others, and then no scale becomes 0: what is left out by them may still be of use.
+    Coordinate descent from equal scales, by :data:`FACTORS`, with a new penalty each time. All
+    labels choose: one by one is left out where they are few, a fifth otherwise. Of wide blocks the
+    leading directions stand for the others, and then no scale becomes 0.
     """
     if len(blocks) == 1:
         return (1.0,)
@@ -237,9 +229,11 @@ def choose_scales(blocks: Sequence[Block], Y: Tensor, sweeps: int = 2) -> tuple[
         loss_at: Callable[[Sequence[float]], float] = leaving_one_out
     else:
         most = max(COLUMNS // len(blocks), 8)
-        if any(block.features.size(1) > most for block in blocks):
-            factors = FACTORS[1:]
-        loss_at = _loss_of_folds([block.leading(most) for block in blocks], Y)
+        is_wide = [block.features.size(1) > most for block in blocks]
+        factors = FACTORS[1:] if any(is_wide) else FACTORS
+        pairs = zip(blocks, is_wide, strict=True)
+        parts = [b.leading[:, :most] if wide else b.features for b, wide in pairs]
+        loss_at = _loss_of_folds(parts, Y)
 
     scales = [1.0] * len(blocks)
     best = loss_at(scales)

@@ -58,10 +58,7 @@ class Search(Protocol):
     """What a family may look at while it names its rungs."""
 
     problem: Problem
-
-    @property
-    def incumbent(self) -> "Fitted":
-        """The rung that is kept, with its words and its fit; only families that learn may ask."""
+    incumbent: "Fitted"  # the rung that is kept, with its fit; only families that learn may ask
 
     @property
     def learning_rows(self) -> Tensor:
@@ -95,10 +92,9 @@ def plain_sentence(rung: RungRecord, context: Context) -> str:
 class Family(NamedTuple):
     """Rungs of one kind: simple families first.
 
-    ``rungs`` is a generator: a rung it yields is fitted before the next one is asked for, so that
+    A rung that the generator ``rungs`` yields is fitted before the next one is asked for, so that
     it may go on with what did well. A family that ``learns`` is asked after the climb, and
-    challenges the rung that is kept with a ``risk`` of its own. ``says`` is the sentence about a
-    rung that is kept.
+    challenges the rung that is kept with a ``risk`` of its own. ``says`` is the sentence about it.
     """
 
     rank: int
@@ -214,10 +210,7 @@ def _banks_say(rung: RungRecord, context: Context) -> str:
 
 
 def moments(search: Search) -> Iterator[Rung]:
-    """Of graph tasks [x, γx, x ∘ x, x ∘ γx, γx ∘ γx]; of the best one also γ²x and its products.
-
-    Summed over each graph, they say how alike neighbours are.
-    """
+    """Of graph tasks [x, γx, x ∘ x, x ∘ γx, γx ∘ γx]; of the best one also γ²x and its products."""
     if search.problem.kind != "graph":
         return
 

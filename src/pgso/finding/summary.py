@@ -26,9 +26,8 @@ from pgso.errors import InputError
 from pgso.finding.heads import Head
 from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.predictor import calibration
-from pgso.finding.problem import Problem
+from pgso.finding.problem import Problem, probabilities
 from pgso.finding.rungs import GCN
-from pgso.finding.scores import probabilities
 from pgso.finding.verdict import leaks_of, score_of_guessing, signal_of, verdict_of, whole_verdict
 from pgso.graph.degrees import received_weight
 from pgso.records import RunSpec

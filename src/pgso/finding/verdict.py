@@ -16,10 +16,9 @@ from pgso.data.arrays import Array
 from pgso.data.inputs import as_scipy
 from pgso.evaluation.statistics import FEWEST
 from pgso.finding.ladder import Fitted, Ladder
-from pgso.finding.problem import Problem
+from pgso.finding.problem import Problem, Readout, Said, evidence_of
 from pgso.finding.ridge import sample
 from pgso.finding.rungs import FAMILIES, NO_GRAPH, Context
-from pgso.finding.scores import Readout, evidence_of, pooled, said, score
 from pgso.objectives import Objective
 from pgso.records.finding import GraphStatistics, HeadRecord, RungRecord
 
@@ -114,7 +113,7 @@ def whole_verdict(
         best=best.name,
     )
     if head.name == "boosted" or (head.name == "blend" and signal != "neither"):
-        new, old = (pooled(problem, side.loo, side.val) for side in (head, best))
+        new, old = (problem.pooled(side.loo, side.val) for side in (head, best))
         gain, objective = "", problem.objective
         if new is not None and old is not None:
             merit = objective.merit(new) - objective.merit(old)
@@ -162,7 +161,7 @@ def signal_of(ladder: Ladder, best: Fitted) -> Signal:
     nodes relabelled at random.
     """
     no_graph, problem = ladder.fitted[NO_GRAPH], ladder.problem
-    guessed = said(problem, *guesses(problem))
+    guessed = Said.of(problem, *guesses(problem))
     evidences = evidence_of(problem, guessed, [no_graph.said, best.said])
     features, rung_helps = (evidence.p <= RISK for evidence in evidences)
     if best is no_graph:
@@ -181,8 +180,7 @@ def score_of_guessing(problem: Problem) -> float | None:
     train, val = guesses(problem)
     if not problem.classes:  # the same number for all: else R² would be below 0 by itself
         train = problem.y[problem.train].double().mean(dim=0).expand(len(problem.train), -1)
-    loo = score(problem.objective, train, problem.y[problem.train])
-    return pooled(problem, loo, score(problem.objective, val, problem.y[problem.val]))
+    return problem.pooled(problem.score(train, problem.train), problem.score(val, problem.val))
 
 
 def guesses(problem: Problem) -> tuple[Tensor, Tensor]:
