@@ -10,10 +10,9 @@ from benchmarks.finding import risk
 from pgso.finding import find, learning
 from pgso.finding.blocks import Word
 from pgso.finding.ladder import RISK, TO_OTHERS, TO_OWN, Fitted, Ladder
-from pgso.finding.problem import Said
 from pgso.finding.propagation import Letter, Propagation
 from pgso.finding.rungs import FAMILIES
-from pgso.finding.verdict import guesses
+from pgso.finding.verdict import guess_of
 from pgso.graph import Graph, Relations
 from tests.finding.problems import GCN, OUT, generated
 
@@ -180,7 +179,7 @@ def test_no_rung_is_worse_than_guessing():
     problem = with_many_classes(0, nodes=400)
     ladder = Ladder(problem)
     ladder.climb()
-    guess = float(Said.of(problem, *guesses(problem)).losses[: len(problem.train)].mean())
+    guess = float(guess_of(problem)[0].losses[: len(problem.train)].mean())
     for fitted in ladder.fitted.values():
         assert float(fitted.losses[: len(problem.train)].mean()) <= guess + 1e-9
 

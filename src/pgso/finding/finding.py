@@ -91,15 +91,16 @@ class Finding:
             raise InputError(
                 "a finding with several labels each cannot be saved; save a network instead"
             )
-        model = self.head()
-        header = header_of(
-            task, record.spec, *calibration(problem, self._head), task if remember else None
-        )
+        model, memory, table = self.head(), task if remember else None, self._head.table
+        words = {word for part in model.parts for word in part.words}
+        words |= set() if table is None else set(table.words)
+        needs_labels = any(word.is_of_labels for word in words)
+        header = header_of(task, record.spec, *calibration(problem, self._head), memory)
         said = {"rung": record.best, "head": record.head, "verdict": record.verdict}
         header |= {
             "form": "closed form",
             "head": model.state(),
-            "labels": [problem.train, problem.Y] if model.needs_labels else None,
+            "labels": [problem.train, problem.Y] if needs_labels else None,
             "found": {**said, "val": record.kept.val, "test": record.kept.test},
         }
         write_model(path, header)

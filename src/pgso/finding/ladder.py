@@ -159,14 +159,12 @@ class Ladder:
 
     def direction_matters(self, kept: Fitted) -> bool:
         """Whether a rung with directions beats the best one that ignores them."""
-
-        def has_ways(fitted: Fitted) -> bool:
+        without = []
+        for fitted in self.fitted.values():
             edges = {letter.edges for word in fitted.words for letter in word.letters}
-            return bool(edges & {"in", "out"})
-
-        if not has_ways(kept):
+            without += [] if edges & {"in", "out"} else [fitted]
+        if kept in without:
             return False
-        without = [fitted for fitted in self.fitted.values() if not has_ways(fitted)]
         twin = min(without, key=lambda fitted: float(fitted.losses.mean()))
         (evidence,) = evidence_of(self.problem, twin.said, [kept.said])
         return evidence.p <= RISK

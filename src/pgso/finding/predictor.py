@@ -246,13 +246,6 @@ class ClosedForm(nn.Module):
         saved: dict[str, Any] = FORM.dump_python(self.form)
         return saved
 
-    @property
-    def needs_labels(self) -> bool:
-        """Whether labels of neighbours are among its columns."""
-        words = [word for part in self.parts for word in part.words]
-        words += [] if self.form.table is None else self.form.table.words
-        return any(word.is_of_labels for word in words)
-
     def knowing(self, labels: tuple[Tensor, Tensor] | None) -> "ClosedForm":
         """The same where some nodes have a label that is known."""
         other = copy.copy(self)
@@ -303,9 +296,7 @@ def calibration(problem: Problem, head: Head) -> tuple[Any, dict[str, float] | N
     if len(problem.val) >= FEWEST:
         items, honest = problem.val, honest[len(problem.train) :]
 
-    def said(out: Tensor) -> Any:
-        return (out.softmax(dim=1) if problem.classes else out).numpy()
-
-    strange = strangeness(said(honest), problem.y[items].numpy())
-    test = problem.test
-    return strange, measured(said(head.out[test]), problem.y[test].numpy(), strange)
+    sides = (honest, head.out[problem.test])
+    said, on_test = ((o.softmax(dim=1) if problem.classes else o).numpy() for o in sides)
+    strange = strangeness(said, problem.y[items].numpy())
+    return strange, measured(on_test, problem.y[problem.test].numpy(), strange)

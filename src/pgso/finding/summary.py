@@ -28,7 +28,7 @@ from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.predictor import calibration
 from pgso.finding.problem import Problem, probabilities
 from pgso.finding.rungs import GCN
-from pgso.finding.verdict import leaks_of, score_of_guessing, signal_of, verdict_of, whole_verdict
+from pgso.finding.verdict import guess_of, leaks_of, signal_of, verdict_of, whole_verdict
 from pgso.graph.degrees import received_weight
 from pgso.records import RunSpec
 from pgso.records.data import Sketch
@@ -56,11 +56,12 @@ def record_of(
 ) -> FindingRecord:
     """All there is to know about a finding, as data."""
     problem, out = ladder.problem, head.out
-    guess = score_of_guessing(problem)
+    guessed, guess = guess_of(problem)
     rungs = {name: rung_record(f, best, problem, guess) for name, f in ladder.fitted.items()}
     kept, statistics = rungs[best.rung.name], graph_statistics(problem)
     head_records = {one.name: one.record(problem) for one in heads}
-    signal, leaks, families = signal_of(ladder, best), leaks_of(problem), ladder.family_shares()
+    signal, families = signal_of(ladder, best, guessed), ladder.family_shares()
+    leaks = leaks_of(problem)
     learned = [ladder.fitted[name].rung.family == "learned" for name in ladder.steps]
     last = learned.index(True) if any(learned) else len(learned) - 1  # S was learned for the one
     verdict = verdict_of(
@@ -117,16 +118,13 @@ def rung_record(
     fitted: Fitted, best: Fitted, problem: Problem, guess: float | None = None
 ) -> RungRecord:
     """A rung as it is written down; ``guess`` is the score below which nothing is lost."""
-    of_x = [word.letters for word in fitted.words if word.of == "x"]
-    longest = max(of_x, key=len, default=())
+    longest = max((word.letters for word in fitted.words if word.of == "x"), key=len, default=())
     hops = tuple(letter.S for letter in reversed(longest))  # the last letter meets x first
     evidence = {} if fitted.evidence is None else vars(fitted.evidence)  # gain, interval and p
-    score, best_score = fitted.pooled(problem), best.pooled(problem)
-
-    def merit(value: float) -> float:
-        """A score below the score of guessing counts as much as guessing."""
-        return max(map(problem.objective.merit, (value, guess)))
-
+    scores, points = (fitted.pooled(problem), best.pooled(problem)), None
+    if None not in scores:  # one below the score of guessing counts as much as guessing
+        own, kept = (max(map(problem.objective.merit, (score, guess))) for score in scores)
+        points = own - kept
     return RungRecord(
         name=fitted.rung.name,
         family=fitted.rung.family,
@@ -143,7 +141,7 @@ def rung_record(
         loo=fitted.loo,
         val=fitted.val,
         test=fitted.test,
-        points=None if score is None or best_score is None else merit(score) - merit(best_score),
+        points=points,
         seconds=fitted.seconds,
         **evidence,
     )

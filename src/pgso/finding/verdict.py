@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas
 import torch
-from torch import Tensor
 
 from pgso.data.arrays import Array
 from pgso.data.inputs import as_scipy
@@ -154,48 +153,42 @@ def difference(merit: float, objective: Objective) -> str:
     return f"{objective.label} {size} {'higher' if higher else 'lower'}"
 
 
-def signal_of(ladder: Ladder, best: Fitted) -> Signal:
+def signal_of(ladder: Ladder, best: Fitted, guessed: Said) -> Signal:
     """What the labels follow, by the losses of every label that may judge.
 
     If the kept rung is not the features alone, it has beaten itself on the same graph with its
     nodes relabelled at random.
     """
-    no_graph, problem = ladder.fitted[NO_GRAPH], ladder.problem
-    guessed = Said.of(problem, *guesses(problem))
-    evidences = evidence_of(problem, guessed, [no_graph.said, best.said])
+    no_graph = ladder.fitted[NO_GRAPH]
+    evidences = evidence_of(ladder.problem, guessed, [no_graph.said, best.said])
     features, rung_helps = (evidence.p <= RISK for evidence in evidences)
     if best is no_graph:
         return "features" if features else "neither"
-    if not rung_helps:
-        return "neither"
-    return "both" if features else "graph"
+    return ("both" if features else "graph") if rung_helps else "neither"
 
 
-def score_of_guessing(problem: Problem) -> float | None:
-    """The score of a guess that looks at nothing, on all labels that judge.
-
-    No score below it is something to gain from: without a signal, leave-one-out scores fall far
-    below chance, because a label that is left out is rarer among the others.
-    """
-    train, val = guesses(problem)
-    if not problem.classes:  # the same number for all: else R² would be below 0 by itself
-        train = problem.y[problem.train].double().mean(dim=0).expand(len(problem.train), -1)
-    return problem.pooled(problem.score(train, problem.train), problem.score(val, problem.val))
-
-
-def guesses(problem: Problem) -> tuple[Tensor, Tensor]:
-    """The classes' shares, or the mean, for training and for validation labels.
+def guess_of(problem: Problem) -> tuple[Said, float | None]:
+    """What a guess that looks at nothing says, and its score: the classes' shares, or the mean.
 
     As for the rungs, a training number is not guessed from itself, and the shares are those that
-    their logits start from.
+    their logits start from. No score below that of guessing is something to gain from: without a
+    signal, leave-one-out scores fall far below chance, because a label that is left out is rarer
+    among the others.
     """
-    train, val = len(problem.train), len(problem.val)
+    num_train = len(problem.train)
     if problem.classes:
-        nothing = Readout.of(problem, 0.0)(torch.zeros(train + val, len(problem.classes)))
-        return nothing[:train], nothing[train:]
-    targets = problem.y[problem.train].double()
-    others = (targets.sum(dim=0) - targets) / max(train - 1, 1)
-    return others, targets.mean(dim=0).expand(val, -1)
+        shape = len(problem.judges), len(problem.classes)
+        out = Readout.of(problem, 0.0)(torch.zeros(shape))
+        train = same = out[:num_train]
+        val = out[num_train:]
+    else:
+        targets = problem.y[problem.train].double()
+        mean = targets.mean(dim=0)
+        train = (targets.sum(dim=0) - targets) / max(num_train - 1, 1)
+        val = mean.expand(len(problem.val), -1)
+        same = mean.expand(num_train, -1)  # the same for all: else R² would be below 0 by itself
+    score = problem.pooled(problem.score(same, problem.train), problem.score(val, problem.val))
+    return Said.of(problem, train, val), score
 
 
 # Of the balanced accuracy, or of a rank correlation's square: what no honest column has.
