@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 import pgso
 from pgso.cli.choices import pairs
 from pgso.finding import find
-from pgso.finding.summary import IDENTITY, code_of, command_of, network_of, network_terms, spec_of
+from pgso.finding.summary import IDENTITY, code_of, command_of, network_of, spec_of
 from pgso.records.finding import RungRecord
 from tests.finding.problems import GCN, OUT, generated
 
@@ -130,8 +130,8 @@ def test_powers_beside_each_other_need_self(rungs):
     both = rungs["bank"].model_copy(
         update={"terms": ("mean",), "blocks": ("mean x", "mean² x"), "hops": 2}
     )
-    assert network_terms(both) == ("self", "mean")
-    assert network_terms(rungs["own"]) == ("gcn",)
+    assert network_of(both, is_directed=False)["terms"] == ("self", "mean")
+    assert network_of(rungs["own"], is_directed=False)["preset"] == "gcn"
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -43,7 +43,7 @@ def test_predictions_of_labels_are_fitted_values(sparse):
         ((part.features * part.size + part.mean) @ weights).double()
         for part, weights in zip(parts, ridge.weights, strict=True)
     )
-    predictions = blocks.predict(WORDS, ridge)
+    predictions = blocks.predict(WORDS, ridge.weights, ridge.intercept)
     assert predictions.shape == (400, 3)
     torch.testing.assert_close(predictions[problem.train].double(), values, atol=1e-4, rtol=1e-4)
 
@@ -98,7 +98,7 @@ def test_graphs_of_a_task_are_predicted_one_by_one():
     blocks = Blocks(problem)
     words = [Word(), Word((Letter.of("gcn"),))]
     ridge = fit([blocks.block(word) for word in words], problem.Y)
-    assert blocks.predict(words, ridge).shape == (4, 2)
+    assert blocks.predict(words, ridge.weights, ridge.intercept).shape == (4, 2)
 
 
 def test_words_are_written_with_powers():

@@ -9,9 +9,10 @@ from benchmarks.finding import risk
 
 from pgso.finding import find, learning
 from pgso.finding.blocks import Word
-from pgso.finding.ladder import RISK, TO_OTHERS, TO_OWN, Fitted, Ladder
+from pgso.finding.ladder import RISK, TO_OTHERS, TO_OWN, Ladder
 from pgso.finding.propagation import Letter, Propagation
-from pgso.finding.rungs import FAMILIES
+from pgso.finding.rungs import FAMILIES, Rung
+from pgso.finding.summary import rung_record
 from pgso.finding.verdict import guess_of
 from pgso.graph import Graph, Relations
 from tests.finding.problems import GCN, OUT, generated
@@ -42,9 +43,10 @@ def test_labels_of_gcn_end_at_gcn():
 
 
 def test_labels_of_one_direction_end_at_directions():
-    best = Ladder(generated((OUT,), directed=True)).climb()
+    problem = generated((OUT,), directed=True)
+    best = Ladder(problem).climb()
     assert best.rung.family == "directions"
-    assert any(term.endswith("@out") for term in best.terms)
+    assert any(term.endswith("@out") for term in rung_record(best, best, problem).terms)
 
 
 def test_undirected_graphs_have_no_directions_and_no_moments():
@@ -107,7 +109,9 @@ def test_labels_of_one_relation_end_at_relations():
     ladder = Ladder(problem)
     best = ladder.climb()
     assert best.rung.family == "relations"
-    assert {"adjacency@likes", "gcn@likes", "mean@likes", "quarter@likes"} & set(best.terms)
+    assert {"adjacency@likes", "gcn@likes", "mean@likes", "quarter@likes"} & set(
+        rung_record(best, best, problem).terms
+    )
 
 
 def with_relations(problem):
@@ -122,9 +126,10 @@ def with_relations(problem):
 
 
 def test_terms_name_every_operator_of_a_block():
-    words = (Word(), Word((Letter.of("quarter", "out"), Letter.of("quarter", "in"))))
-    terms = Fitted(None, words, None, None, None, None, None, None, 0.0).terms
-    assert terms == ("self", "quarter@out", "quarter@in")
+    problem = generated("nothing", directed=True)
+    words = (Word((Letter.of("quarter", "out"), Letter.of("quarter", "in"))),)
+    fitted = Ladder(problem).add(Rung("both", "banks", words, complexity=1))
+    assert rung_record(fitted, fitted, problem).terms == ("quarter@out", "quarter@in")
 
 
 def test_labels_that_S_was_learned_on_do_not_score_it():

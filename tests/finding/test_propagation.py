@@ -31,7 +31,7 @@ def test_the_transpose_is_the_transpose(graph, direction):
     letter = Letter("learned", S, direction)
     identity = torch.eye(6, dtype=torch.float64)
     torch.testing.assert_close(
-        Propagation(graph).times_transposed(identity, letter), matrix(graph, letter).t()
+        Propagation(graph).operator(letter).T.times(identity), matrix(graph, letter).t()
     )
 
 

@@ -36,23 +36,19 @@ def baselines(task: Task) -> tuple[BaselineRecord, ...]:
     ``boosted``: gradient boosting on the columns, from fifty training labels on;
     ``boosted_graph``: on the columns and their means over a node's neighbours.
 
-    Of links, ``guess``: every pair alike. ``features``: the cosine of two nodes' features.
-    ``graph``: common neighbours, each worth 1 / log(its degree) (Adamic and Adar 2003), in the
-    graph that is trained on.
+    Of links, ``features``: the cosine of two nodes' features; ``graph``: common neighbours, each
+    worth 1 / log(its degree) (Adamic and Adar 2003), in the graph that is trained on.
     """
-    y = task.y.numpy()
-
-    def score(out: Array, rows: Array) -> float | None:
-        return task.objective.score(out[rows], y[rows]) if len(rows) else None
-
+    found, y, parts = [], task.y.numpy(), {"val": task.val.numpy(), "test": task.test.numpy()}
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)  # extreme targets overflow
-        val, test = task.val.numpy(), task.test.numpy()
-        said = _of_links(task) if task.answer == "link" else _of_items(task)
-        return tuple(
-            BaselineRecord(name=name, label=label, val=score(out, val), test=score(out, test))
-            for name, label, out in said
-        )
+        for name, label, out in _of_links(task) if task.answer == "link" else _of_items(task):
+            scores = {
+                part: task.objective.score(out[rows], y[rows]) if len(rows) else None
+                for part, rows in parts.items()
+            }
+            found.append(BaselineRecord(name=name, label=label, **scores))
+    return tuple(found)
 
 
 def _of_items(task: Task) -> Said:
@@ -178,8 +174,7 @@ def _walk(task: Task) -> "scipy.sparse.csr_array":  # (n, n)
     """The mean over neighbours, edges taken in both directions."""
     weight = task.graph.edge_weight
     A = _both_ways(task, np.ones(task.num_edges) if weight is None else weight.abs().double())
-    degree = np.asarray(A.sum(axis=1)).ravel()
-    return scipy.sparse.diags_array(1 / np.maximum(degree, 1e-30)) @ A
+    return scipy.sparse.diags_array(1 / np.maximum(np.ravel(A.sum(axis=1)), 1e-30)) @ A
 
 
 def _both_ways(task: Task, values: Any) -> "scipy.sparse.csr_array":  # (n, n)

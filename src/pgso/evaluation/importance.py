@@ -1,6 +1,6 @@
 """What matters to a model: columns and kinds of edges by shuffling them, edges by gradients."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from pgso.objectives.values import Scale
 from pgso.records.record import EdgeImportance, Explanation, FeatureImportance
 
 Shuffled = tuple[str, Array, Array]  # name, (R,) costs of the score, (R, n) of every item's loss
+Changed = Iterable[tuple[str, Iterable[Task]]]  # name, and the task with it changed, R times
 
 REPEATS = 20
 MOST_GROUPS = 40  # columns that are shuffled; of more, those with the largest gradients
@@ -54,7 +55,7 @@ def explain(
         with torch.no_grad():
             out = _validation_outputs(model, data)
         out = out if scale is None else scale.decode(out)
-        score, known = objective.score(out.numpy(), y.numpy()), y.isfinite()
+        score = objective.score(out.numpy(), y.numpy())
         if task.answer == "value":
             return score, np.asarray(objective.errors(out.numpy(), y.numpy()), dtype=np.float64)
         if task.answer == "class":
@@ -62,13 +63,12 @@ def explain(
         elif task.answer == "link":
             losses = softplus(-out[:, 0]) + softplus(out[:, 1:]).mean(dim=1)
         else:
+            known = y.isfinite()
             cells = binary_cross_entropy_with_logits(out, y.nan_to_num(), reduction="none")
             losses = (cells * known).sum(dim=1) / known.sum(dim=1).clamp(min=1)
         return score, losses.double().numpy()
 
-    def importances(
-        changed: Iterable[tuple[str, Iterable[Task]]],
-    ) -> tuple[FeatureImportance, ...]:
+    def importances(changed: Changed) -> tuple[FeatureImportance, ...]:
         """What the changes of a task cost, the most important first."""
         shuffled = []
         for name, others in changed:
@@ -103,12 +103,10 @@ def explain(
                 f"{task.name} has {task.x.size(0):,} x {task.x.size(1):,} sparse features, too "
                 "many to shuffle one by one; explain a smaller graph"
             )
-        is_dense, groups = task.x.layout == torch.strided, column_groups(task)
+        groups, is_dense = column_groups(task), task.x.layout == torch.strided
         dense = task if is_dense else replace(task, x=task.x.to_dense())
         chosen = _screened(model, dense, groups)
-        random = torch.Generator().manual_seed(0)
-        shuffles = ((name, _shuffles(dense, groups[name], repeats, random)) for name in chosen)
-        found["features"] = importances(shuffles)
+        found["features"] = importances(_shuffles(dense, chosen, repeats))
         found["left_out"] = len(groups) - len(chosen)
     if score is not None and (task.kind == "link" or (task.kind == "node" and task.relations)):
         found["relations"] = importances(_moves(task, repeats))
@@ -154,30 +152,32 @@ def column_groups(task: Task) -> dict[str, list[int]]:
     return groups
 
 
-def _screened(model: Model, task: Task, groups: dict[str, list[int]]) -> list[str]:
+def _screened(model: Model, task: Task, groups: dict[str, list[int]]) -> dict[str, list[int]]:
     """The columns to shuffle: all, or the ones that validation outputs depend on most."""
-    if len(groups) <= MOST_GROUPS or not task.x.is_floating_point():
-        return list(groups)[:MOST_GROUPS]
-    x = task.x.clone().requires_grad_()
-    out = _validation_outputs(model, replace(task, x=x))
-    (slope,) = torch.autograd.grad(out.logsumexp(dim=1).sum() + out.max(dim=1).values.sum(), x)
-    effect = (slope * task.x).abs().sum(dim=0)
-    size = {name: float(effect[columns].sum()) for name, columns in groups.items()}
-    return sorted(groups, key=lambda name: -size[name])[:MOST_GROUPS]
+    names = list(groups)
+    if len(groups) > MOST_GROUPS and task.x.is_floating_point():
+        x = task.x.clone().requires_grad_()
+        out = _validation_outputs(model, replace(task, x=x))
+        (slope,) = torch.autograd.grad(out.logsumexp(dim=1).sum() + out.max(dim=1).values.sum(), x)
+        effect = (slope * task.x).abs().sum(dim=0)
+        names.sort(key=lambda name: -float(effect[groups[name]].sum()))
+    return {name: groups[name] for name in names[:MOST_GROUPS]}
 
 
-def _shuffles(
-    task: Task, columns: list[int], repeats: int, random: torch.Generator
-) -> Iterator[Task]:
-    """The task with the columns of one group shuffled together among all nodes (Breiman 2001)."""
-    for _ in range(repeats):
-        order = torch.randperm(task.num_nodes, generator=random)
-        x = task.x.clone()
+def _shuffles(task: Task, groups: dict[str, list[int]], repeats: int) -> Changed:
+    """The task with the columns of each group shuffled together among all nodes (Breiman 2001)."""
+    random = torch.Generator().manual_seed(0)
+
+    def shuffled(columns: list[int]) -> Task:
+        order, x = torch.randperm(task.num_nodes, generator=random), task.x.clone()
         x[:, columns] = task.x[order][:, columns]
-        yield replace(task, x=x)
+        return replace(task, x=x)
+
+    for name, columns in groups.items():
+        yield name, (shuffled(columns) for _ in range(repeats))
 
 
-def _moves(task: Task, repeats: int) -> Iterator[tuple[str, Iterator[Task]]]:
+def _moves(task: Task, repeats: int) -> Changed:
     """The task with the nodes of one kind of edges renamed at random; without relations, of all."""
     random = torch.Generator().manual_seed(0)
     graphs = None if task.relations is None else dict(task.relations.graphs)

@@ -97,9 +97,8 @@ def confidence_in_gain(
 ) -> float:
     """How sure validation examples are that the learned operator is better.
 
-    Both are scored on the same examples, by the test that the objective names. Accuracies: the
-    exact one-sided form of McNemar's test, which a lucky handful does not mislead. Errors of
-    numbers: a paired t-test. Any other score: a bootstrap.
+    By the test that the objective names. Accuracies: the exact one-sided form of McNemar's test,
+    which a lucky handful does not mislead. Errors of numbers: a paired t-test. Others: a bootstrap.
 
     Example:
         >>> import torch
@@ -135,8 +134,7 @@ def decide(
 ) -> tuple[str, dict[str, float]]:
     """The operator to keep, once for all seeds, and how sure the labels are of each challenger.
 
-    The first of ``judged`` is the simple one. It stays unless the labels are as sure as needed of
-    another one; of several such, the one they are most sure of is kept.
+    The first of ``judged`` stays unless the labels are as sure as needed of another one.
     """
     simple, *challengers = judged
     sure = {name: confidence(objective, judged[simple], judged[name]) for name in challengers}
@@ -243,9 +241,8 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 def holm_levels(p_values: Sequence[float | None], level: float = LEVEL) -> list[float]:
     """The level of each comparison's own interval, so that it agrees with Holm's tests.
 
-    The k-th smallest of m values of p is tested at (1 - level) / (m - k + 1) until one fails;
-    the rest keep the level of the one that failed. An interval of this level leaves 0 out if and
-    only if its corrected p is at most 1 - level (Serlin 1993, "Holm on the range").
+    The k-th smallest of m values of p is tested at (1 - level) / (m - k + 1) until one fails; the
+    rest keep its level (Serlin 1993, "Holm on the range").
 
     Example:
         >>> [round(level, 4) for level in holm_levels([0.001, 0.03])]
@@ -280,17 +277,15 @@ def challenge(incumbent: "Tensor", challengers: "Tensor") -> list[Evidence]:  # 
     r"""The evidence of each challenger's losses against the incumbent's: one test for all.
 
     Every judged label i gives one paired difference d_ij: the incumbent's loss minus challenger
-    j's. Its t-value is t_j = mean(d_j) / (sd(d_j) / √n). The largest of many t-values is large by
-    chance, so it is compared with the largest of as many t-values under chance, not with the
-    t-value of one test:
+    j's, with the t-value t_j. The largest of many t-values is large by chance, so it is compared
+    with the largest of as many t-values under chance, by the Gaussian multiplier bootstrap:
 
     .. math::
         t_j^* = \sum_i g_i \, (d_{ij} - \bar d_j) / (\sqrt{n} \, s_j), \qquad g_i \sim N(0, 1)
 
-    (the Gaussian multiplier bootstrap). Challengers that are alike share their luck, so that this
-    costs less power than dividing the risk by their number. The p-value of a challenger is the
-    share of draws whose *largest* t* is at least t_j: the probability of one or more wrong claims
-    is at most the level, whichever challengers are truly no better.
+    Challengers that are alike share their luck. The p-value of a challenger is the share of draws
+    whose *largest* t* is at least t_j: the probability of one or more wrong claims is at most the
+    level, whichever challengers are truly no better.
 
     Example:
         >>> import torch

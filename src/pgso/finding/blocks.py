@@ -11,7 +11,7 @@ from torch import Tensor
 from pgso.finding.columns import Preparation, neighbour_labels, structural_columns
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter, Propagation
-from pgso.finding.ridge import Block, Weighted
+from pgso.finding.ridge import Block
 
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -101,11 +101,13 @@ class Columns:
             self._columns[word] = values
         return self._columns[word]
 
-    def predict(self, words: Sequence[Word], fit: Weighted) -> Tensor:  # (items, C)
+    def predict(
+        self, words: Sequence[Word], weights: Sequence[Tensor], intercept: Tensor
+    ) -> Tensor:  # (items, C)
         """The intercept plus γ_1 γ_2 (x W) of every word: C columns are propagated, not F."""
         items = self.x.size(0) if self.sizes is None else len(self.sizes)
-        out = fit.intercept.float().expand(items, -1)
-        for word, W in zip(words, fit.weights, strict=True):
+        out = intercept.float().expand(items, -1)
+        for word, W in zip(words, weights, strict=True):
             if self.sizes is not None or word.of != "x":
                 out = out + self.columns(word) @ W
                 continue
@@ -154,7 +156,7 @@ class Blocks(Columns):
         if letters not in self._rows:
             if letters:
                 before = self.rows(letters[:-1])
-                self._rows[letters] = self.propagation.times_transposed(before, letters[-1])
+                self._rows[letters] = self.propagation.operator(letters[-1]).T.times(before)
             else:
                 train = self.problem.train
                 self._rows[letters] = torch.zeros(self.x.size(0), len(train))

@@ -110,24 +110,17 @@ def _directions(matrix: Any, number: int) -> Tensor:  # (F, number)
 
 
 def coordinates(graph: Graph, number: int) -> Tensor:  # (n, number)
-    """The leading directions of GCN's γ, both signs, which stand for the identity where n is large.
-
-    With γ ≈ U Σ Vᵀ, what γ and its powers make of the identity lies in few directions: γV = UΣ.
-    """
+    """The leading directions of GCN's γ, which stand for the identity: γV = UΣ if γ ≈ U Σ Vᵀ."""
     gamma = Propagation(graph).operator(Letter.of("gcn")).to_scipy().tocsr()
     return _directions(gamma, number) * math.sqrt(graph.num_nodes)
 
 
 def structural_columns(graph: Graph) -> Tensor:  # (n, columns)
-    """Log degree, mean log degree of neighbours, core number, clustering and PageRank.
-
-    Of a directed graph the log degrees of both directions come first; the others see every edge
-    with its reverse. Edge weights do not count.
-    """
+    """The columns of :func:`structural_names`; all but in- and out-degrees see edges both ways."""
     targets, sources = (side.numpy() for side in graph.edge_index.flip(0))
-    ones, shape = np.ones(len(targets)), (graph.num_nodes, graph.num_nodes)
-    A = sp.csr_array((ones, (targets, sources)), shape=shape)
-    A.data[:] = 1.0
+    shape = (graph.num_nodes, graph.num_nodes)
+    A = sp.csr_array((np.ones(len(targets)), (targets, sources)), shape=shape)
+    A.data[:] = 1.0  # weights and edges that are listed twice do not count
     both = A + A.T
     both.setdiag(0)
     both.eliminate_zeros()
@@ -188,12 +181,11 @@ def neighbour_labels(
     the mean of the other labels: where a hub is near all of them, what differs from the mean of
     all would be minus its own. The one in the denominator is a label of an average node.
 
-    The mean of the other labels differs by a trifle with the class of the node itself. Trees would
-    read the label off it. So ``for_trees`` Y is centred by the mean of all labels, and values are
-    rounded: by more than one label in some hundred, and by more than floating point.
+    The mean of the others differs by a trifle with the node's own class, which trees would read off
+    it. So ``for_trees`` Y is centred by the mean of all labels, and values are rounded: by more
+    than one label in some hundred, and by more than floating point.
     """
-    n = propagation.graph.num_nodes
-    Y = torch.zeros(n, targets.size(1) + 1)
+    Y = torch.zeros(propagation.graph.num_nodes, targets.size(1) + 1)
     centred = (targets - targets.mean(dim=0)).float()
     Y[train] = torch.cat([centred, torch.ones(len(train), 1)], dim=1)
     paths = Y

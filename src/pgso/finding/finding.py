@@ -16,7 +16,7 @@ from pgso.drawing import plot_ladder
 from pgso.errors import InputError
 from pgso.finding.heads import Head, heads_of
 from pgso.finding.ladder import Fitted, Ladder
-from pgso.finding.predictor import ClosedForm, calibration
+from pgso.finding.predictor import FORM, ClosedForm, calibration
 from pgso.finding.problem import Problem, probabilities, task_in_memory
 from pgso.finding.summary import record_of
 from pgso.records import RunSpec
@@ -99,7 +99,7 @@ class Finding:
         said = {"rung": record.best, "head": record.head, "verdict": record.verdict}
         header |= {
             "form": "closed form",
-            "head": model.state(),
+            "head": FORM.dump_python(model.form),
             "labels": [problem.train, problem.Y] if needs_labels else None,
             "found": {**said, "val": record.kept.val, "test": record.kept.test},
         }
@@ -107,9 +107,9 @@ class Finding:
         return Path(path)
 
     def refit(self) -> "Finding":
-        """The same rung and head, fitted to training and validation labels together.
+        """The same rung and head, fitted to training and validation labels, for use.
 
-        For use: nothing is left that could judge it, so its scores of validation and test are None.
+        Nothing is left that could judge it, so its scores of validation and test are None.
         """
         problem = self._ladder.problem
         known = problem.judges
@@ -129,10 +129,7 @@ class Finding:
         return Finding(self.record.model_copy(update=parts), self.task, ladder, best, head)
 
     def columns(self) -> "pandas.DataFrame":
-        """The columns that the kept rung is made of, one row per node or graph.
-
-        For CatBoost, LightGBM, TabICL and others. Columns are named by their block.
-        """
+        """The columns of the kept rung, one row per node or graph: for CatBoost and others."""
         import pandas
 
         problem, blocks = self._ladder.problem, self._ladder.blocks
@@ -196,8 +193,8 @@ def find(
 
     Candidates (rungs) go from no graph over GCN's own operator and other presets to banks with
     weights per term, both directions of a directed graph, and a learned S. Simple ones are kept
-    unless the leave-one-out errors of the training labels and the errors of the validation labels
-    say otherwise; a wrong climb happens in at most 5 %.
+    unless training labels that are left out and validation labels say otherwise; a wrong climb
+    happens in at most 5 %.
 
     Args:
         data: A dataset's name, a path of the user's own data, a :class:`Task`, or a graph as

@@ -1,9 +1,8 @@
 """Heads: the rung explains, the head predicts.
 
-The closed form of the kept rung is the first head. Two others may take its place, on evidence: a
-*blend* of the predictions of all rungs, where labels are few; *boosted* trees that see the blocks
-of the kept rung, the structure of the graph and the labels of neighbours, mixed with the closed
-form.
+The closed form of the kept rung is the first head. A *blend* of the predictions of all rungs may
+take its place, on evidence, or *boosted* trees that see the blocks of the kept rung, the structure
+of the graph and the labels of neighbours, mixed with the closed form.
 
 Every head is judged by labels that it has not seen. A rung has its leave-one-out predictions.
 Trees predict each fifth of the training labels from the other four, with columns that are made
@@ -79,25 +78,18 @@ class Head:
 
 
 def heads_of(ladder: Ladder, best: Fitted, wanted: str = "auto") -> tuple[Head, list[Head]]:
-    """The head that is kept, and all that were tried.
-
-    A head that is ``wanted`` is taken whatever the evidence; ``"auto"`` takes the closed form
-    unless another one is better.
-    """
+    """The head that is kept, and all that were tried; one that is wanted needs no evidence."""
     if wanted not in HEADS:
         raise UnknownNameError("head", wanted, HEADS)
     ridge = closed_form(ladder, best)
-    tried = [ridge]
+    tried, is_auto, enough = [ridge], wanted == "auto", len(ridge.honest) >= FEWEST_FOR_A_BLEND
     if wanted in ("auto", "boosted"):
-        boosted = boosted_head(ladder, best, ridge, at_any_size=wanted == "boosted")
+        boosted = boosted_head(ladder, best, ridge, at_any_size=not is_auto)
         tried += [] if boosted is None else [boosted]
-    enough = len(ridge.honest) >= FEWEST_FOR_A_BLEND
-    is_open = wanted == "auto" and enough and not _is_taken(tried[-1], ladder.problem, ridge)
+    is_open = is_auto and enough and not _is_taken(tried[-1], ladder.problem, ridge)
     if wanted == "blend" or is_open:
         tried += [blended_head(ladder, best, ridge)]
-    if wanted != "auto":
-        return tried[-1], tried
-    taken = [head for head in tried if _is_taken(head, ladder.problem, ridge)]
+    taken = [head for head in tried if not is_auto or _is_taken(head, ladder.problem, ridge)]
     return taken[-1] if taken else ridge, tried
 
 
@@ -125,8 +117,8 @@ def closed_form(ladder: Ladder, best: Fitted) -> Head:
 def blended_head(ladder: Ladder, best: Fitted, ridge: Head) -> Head:
     """Non-negative weights over the predictions of all rungs (a super learner).
 
-    Rungs with the labels of neighbours take no part unless one is kept: another graph has no
-    labels. Training labels that an S was learned on do not judge where it takes part.
+    Rungs with the labels of neighbours take no part unless one is kept: another graph has none.
+    Training labels that an S was learned on do not judge.
     """
     start, problem = perf_counter(), ladder.problem
     others = [f for f in ladder.fitted.values() if not any(w.is_of_labels for w in f.words)]

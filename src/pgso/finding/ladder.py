@@ -51,13 +51,6 @@ class Fitted:
         """Of every label that may judge."""
         return self.said.losses
 
-    @property
-    def terms(self) -> tuple[str, ...]:
-        """The operators with weights of their own, as ``BankConv`` names them."""
-        of_x = [word for word in self.words if word.of == "x"]
-        names = [[letter.term for letter in word.letters] or ["self"] for word in of_x]
-        return tuple(dict.fromkeys(name for word in names for name in word)) or ("self",)
-
     def pooled(self, problem: Problem, without: Tensor | None = None) -> float | None:
         """The score on all labels that judge; ``without`` some training labels, by place."""
         if without is None:
@@ -172,8 +165,8 @@ class Ladder:
     def family_shares(self) -> dict[str, float]:
         """How often each family is chosen where the labels that judge are drawn again.
 
-        In every resample the simplest rung within one standard error of the best is chosen. Labels
-        that an S was learned on are left out.
+        In every resample the simplest rung within one standard error of the best is chosen, by
+        labels that no S was learned on.
         """
         rungs = sorted(self.fitted.values(), key=lambda fitted: fitted.rung.complexity)
         judges = torch.ones(len(rungs[0].losses), dtype=torch.bool)
@@ -232,14 +225,17 @@ class Ladder:
 
     def predict(self, best: Fitted) -> Tensor:  # (items, C)
         """Logits or numbers of every node or graph."""
-        return best.readout(self.blocks.predict(best.words, best.fit))
+        return best.readout(self.blocks.predict(best.words, best.fit.weights, best.fit.intercept))
 
     def _judged(self, rung: Rung, blocks: Blocks, scales: Mapping[Word, float]) -> Fitted:
         """The fit on some words, with its calibration, its losses and its scores."""
         problem, words = self.problem, tuple(scales)
         ridge = fit([blocks.block(word) for word in words], problem.Y, list(scales.values()))
         readout = Readout.calibrated(problem, ridge.loo)
-        out, loo = readout(blocks.predict(words, ridge)), readout(ridge.loo)
+        out, loo = (
+            readout(blocks.predict(words, ridge.weights, ridge.intercept)),
+            readout(ridge.loo),
+        )
         val = out[problem.val]
         return Fitted(
             rung=rung,
@@ -301,7 +297,8 @@ class Ladder:
             blocks = Blocks(rest)
             made = [blocks.block(word) for word in candidate.words]
             ridge = fit(made, rest.Y, candidate.fit.scales)
-            out = blocks.predict(candidate.words, ridge)[problem.train[rows]].double()
+            out = blocks.predict(candidate.words, ridge.weights, ridge.intercept)
+            out = out[problem.train[rows]].double()
             if rest.scale is not None and problem.scale is not None:
                 out = problem.scale.encode(rest.scale.decode(out))
             loo[rows] = out

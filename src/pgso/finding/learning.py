@@ -77,8 +77,8 @@ def hops_of(word: Word, count: int) -> list[int]:
 def features_to_propagate(problem: Problem, rows: Tensor) -> Tensor:  # (n, p)
     """What the operators are applied to: x or, with fewer labels than columns, columns of I.
 
-    A column of I picks a label: γᵀ turns it into the label's row of γ. On a large graph the leading
-    principal components of x are enough, since S has only seven numbers.
+    γᵀ turns a column into the label's row of γ. On a large graph the leading principal components
+    of x are enough, since S has only seven numbers.
     """
     nodes = problem.train[rows]
     if len(nodes) < problem.x.size(1):
@@ -107,8 +107,8 @@ def kernels_of(
             (letter, hop), rest = (
                 (letters[-1], letters[:-1]) if by_rows else (letters[0], letters[1:])
             )
-            times = propagation.times_transposed if by_rows else propagation.times
-            products[letters] = times(product(rest), letter, S[hop])
+            gamma = propagation.operator(letter, S[hop])
+            products[letters] = (gamma.T if by_rows else gamma).times(product(rest))
         return products[letters]
 
     kernels = []

@@ -20,7 +20,6 @@ from pgso.finding.heads import Head, Table, Trees, log_probabilities, mixture
 from pgso.finding.ladder import Ladder
 from pgso.finding.problem import Problem, Readout, one_hot
 from pgso.finding.propagation import Propagation
-from pgso.finding.ridge import Weighted
 from pgso.graph import Graph, Relations
 from pgso.objectives.values import Scale
 
@@ -29,11 +28,13 @@ DEEPEST = 256  # levels of a tree
 Count = Annotated[int, Field(strict=True, ge=0, lt=2**40)]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Part(Weighted):
+@dataclass(frozen=True, eq=False)
+class Part:
     r"""The closed form of one rung: :math:`b + \sum_w \gamma_{w_1} \gamma_{w_2} \cdots x W_w`."""
 
     words: tuple[Word, ...]
+    weights: tuple[Tensor, ...]  # (F, C) of each word
+    intercept: Tensor  # (C,)
     readout: Readout
     share: float  # of the mixture
 
@@ -49,8 +50,9 @@ class Part(Weighted):
 class Forest:
     """The trees of gradient boosting. Its predictions are scikit-learn's, to the last digit.
 
-    Sums are taken in the order in which the trees were grown. Columns are finite numbers, so that
-    no rule for missing ones is needed. Nodes that lead astray are refused with a ValueError.
+    The arrays hold the nodes of all trees one after another. The two children of a node lie next to
+    each other, so that a step down is one look-up and one comparison. A leaf leads to itself. Sums
+    are taken in the order in which the trees were grown. Columns are finite numbers.
     """
 
     left: Tensor  # (nodes,) the left child; the right one is next to it
@@ -218,8 +220,8 @@ class ClosedForm(nn.Module):
             if name != "trees":
                 one = ladder.fitted[name]
                 words |= set(one.words)
-                fit: dict[str, Any] = {"weights": one.fit.weights, "intercept": one.fit.intercept}
-                parts.append(Part(words=one.words, **fit, readout=one.readout, share=share))
+                fit = one.fit.weights, one.fit.intercept
+                parts.append(Part(one.words, *fit, one.readout, share))
         words |= set() if head.table is None else set(head.table.words)
         scaling = {w: made for w, made in ladder.blocks.scaling.items() if w in words}
         is_graph = problem.kind == "graph"
@@ -240,11 +242,6 @@ class ClosedForm(nn.Module):
     def from_state(cls, state: Mapping[str, Any]) -> "ClosedForm":
         """The same again; what does not fit together is refused."""
         return cls(FORM.validate_python(state))
-
-    def state(self) -> dict[str, Any]:
-        """As plain data with tensors in it."""
-        saved: dict[str, Any] = FORM.dump_python(self.form)
-        return saved
 
     def knowing(self, labels: tuple[Tensor, Tensor] | None) -> "ClosedForm":
         """The same where some nodes have a label that is known."""
@@ -278,7 +275,7 @@ class ClosedForm(nn.Module):
         propagation = Propagation(graph.union if isinstance(graph, Relations) else graph, relations)
         none = torch.empty(0, dtype=torch.long), torch.empty(0, len(self.parts[0].intercept))
         data = Columns(x, propagation, self.labels or none, sizes, pooling)
-        outs = [part.readout(data.predict(part.words, part)) for part in self.parts]
+        outs = [p.readout(data.predict(p.words, p.weights, p.intercept)) for p in self.parts]
         shares = [part.share for part in self.parts]
         if self.trees is not None and form.table is not None and not x.requires_grad:
             outs.append(torch.from_numpy(self.trees(form.table.on(data))))  # they have no gradient
@@ -287,11 +284,7 @@ class ClosedForm(nn.Module):
 
 
 def calibration(problem: Problem, head: Head) -> tuple[Any, dict[str, float] | None]:
-    """How strange the labels are that the head was not fitted to, and what that holds on test.
-
-    Labels of validation. Where they are few, training labels take part with the predictions of
-    fits that left them out.
-    """
+    """How strange validation labels are, with few of them training labels too; held on test."""
     items, honest = problem.judges, head.honest
     if len(problem.val) >= FEWEST:
         items, honest = problem.val, honest[len(problem.train) :]

@@ -167,7 +167,6 @@ class Problem(Task):
         """What training labels are fitted to: a column per class, or numbers, standardised.
 
         Of several labels each, one that is unknown counts as the share of those who have it.
-        Numbers have zero mean and unit variance, so that several columns count the same.
         """
         y = self.y[self.train]
         if self.scale is not None:
@@ -208,8 +207,7 @@ def task_in_memory(
 ) -> Task:
     """The task of one graph whose nodes have classes or numbers; nothing is split at random.
 
-    PyG's data may bring x, y and masks. ``parts`` are indices or masks of ``train``, ``val`` and
-    ``test``: by default every label that is in no other part trains.
+    PyG's data may bring x, y and masks. By default every label that is in no other part trains.
     """
     from pgso.data.pyg import indices_of  # imports PyG, which saved models do not need
 
@@ -256,10 +254,9 @@ def task_in_memory(
 class Readout:
     """From what ridge regression says to what the objective reads.
 
-    Numbers are in the unit of the targets. Classes have calibrated logits. Where the objective
-    counts every class the same, a class is likely if its value is above its share of the labels.
-    Otherwise the logits of a value that is its class's share are the logarithms of the shares, so
-    that less shrinkage alone is no evidence where classes are rare.
+    Where the objective counts every class the same, a class is likely if its value is above its
+    share of the labels. Otherwise the logits of a value that is its class's share are the
+    logarithms of the shares, so that less shrinkage alone is no evidence where classes are rare.
     """
 
     factor: float  # of classes
@@ -286,8 +283,7 @@ class Readout:
         """With the factor of class scores whose softmax has the smallest leave-one-out log loss.
 
         The squared error rewards an operator for being shrunk less; a calibrated log loss only
-        rewards what it knows. The factor 0 is a guess, so that no rung is worse than guessing: with
-        many classes a rung that was would be beaten by any other that says less.
+        rewards what it knows. The factor 0 is a guess, so that no rung is worse than guessing.
         """
         if not problem.classes:
             return cls.of(problem, 1.0)
@@ -345,10 +341,9 @@ def evidence_of(
 
     Of numbers, ranks judge beside means: where a few hubs have errors as large as all others
     together, a mean says nothing. The incumbent's errors are correlated by rank (Spearman) with the
-    change that a challenger makes; a change that knows nothing has a correlation of 0, or less,
-    whatever the tails. Each test has half of the risk. Ranks see the smallest change, so that they
-    count only where the loss gains what a reader would call a gain. ``judges`` is a mask of the
-    labels that may judge; None: all.
+    change that a challenger makes; one that knows nothing has a correlation of 0, or less, whatever
+    the tails. Each test has half of the risk. Ranks see the smallest change, so that they count
+    only where the loss gains what a reader would call a gain. ``judges``: a mask, None for all.
     """
     if judges is None:
         judges = torch.ones(len(incumbent.losses), dtype=torch.bool)

@@ -80,7 +80,3 @@ class Propagation:
     def times(self, x: Tensor, letter: Letter, S: Tensor | None = None) -> Tensor:
         """γ x, differentiable in S if it is given."""
         return self.operator(letter, S).times(x)
-
-    def times_transposed(self, g: Tensor, letter: Letter, S: Tensor | None = None) -> Tensor:
-        """γᵀ g: as :meth:`times`."""
-        return self.operator(letter, S).T.times(g)

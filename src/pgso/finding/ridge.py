@@ -39,8 +39,7 @@ FACTORS = (0.0, 1 / 16, 1 / 4, 4.0, 16.0)
 class Block:
     """The features of labelled rows that share one scale, centred and of unit size.
 
-    Rows have mean square norm 1, so that one grid of penalties and of relative scales suits every
-    block, also if its operator makes numbers large or small.
+    Rows have mean square norm 1, so that one grid of penalties and of scales suits every block.
     """
 
     features: Tensor  # (l, p) centred, divided by ``size``
@@ -116,29 +115,20 @@ class Spectrum:
         return losses
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Weighted:
-    """What predicts."""
-
-    weights: Sequence[Tensor]  # (p_b, C) of each block's features as they came
-    intercept: Tensor  # (C,)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Fit(Weighted):
+@dataclass(frozen=True, eq=False)
+class Fit:
     """A ridge regression on blocks: its leave-one-out predictions and its weights."""
 
     loo: Tensor  # (l, C) what fits without each row predict for it
     loss: float  # the mean squared error of ``loo``, summed over columns
     penalty: float  # relative to the kernel's mean eigenvalue
     scales: tuple[float, ...]  # of each block's kernel; they sum to 1
+    weights: tuple[Tensor, ...]  # (p_b, C) of each block's features as they came
+    intercept: Tensor  # (C,)
 
 
 def fit(blocks: Sequence[Block], Y: Tensor, scales: Sequence[float] | None = None) -> Fit:
-    """The ridge regression of Y, in 64 bits, on blocks of the labelled rows.
-
-    The leave-one-out error chooses the penalty. Without ``scales``, blocks have equal ones.
-    """
+    """The ridge regression of Y, in 64 bits, on blocks of rows; without scales they count alike."""
     shares = shares_of(scales or [1.0] * len(blocks))
     spectrum, penalty = decomposed(blocks, shares, Y)
     loo = spectrum.leave_one_out(Y, penalty)
@@ -150,14 +140,8 @@ def fit(blocks: Sequence[Block], Y: Tensor, scales: Sequence[float] | None = Non
         exact = block.features.double().t() @ alpha * (share / block.size)
         weights.append(exact.to(block.features.dtype))  # as predictions multiply them
         intercept = intercept - block.mean.double() @ weights[-1].double()
-    return Fit(
-        loo=loo,
-        loss=float((loo - Y).square().sum(dim=1).mean()),
-        penalty=penalty,
-        scales=shares,
-        weights=tuple(weights),
-        intercept=intercept,
-    )
+    loss = float((loo - Y).square().sum(dim=1).mean())
+    return Fit(loo, loss, penalty, shares, tuple(weights), intercept)
 
 
 def decomposed(

@@ -1,6 +1,7 @@
 """The record of a finding: its rungs, what a page shows beside them, and what to do with it."""
 
 import json
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from time import perf_counter
@@ -11,15 +12,8 @@ from torch import Tensor
 
 import pgso
 from pgso.bases import undirected
-from pgso.data import Task
+from pgso.data import Task, description
 from pgso.data.dataset import is_table, suited
-from pgso.data.description import (
-    adjusted_homophily,
-    cells_of,
-    component_sizes,
-    sketch_of,
-    sketched_items,
-)
 from pgso.data.task import IN_MEMORY
 from pgso.drawing import errors
 from pgso.errors import InputError
@@ -118,7 +112,9 @@ def rung_record(
     fitted: Fitted, best: Fitted, problem: Problem, guess: float | None = None
 ) -> RungRecord:
     """A rung as it is written down; ``guess`` is the score below which nothing is lost."""
-    longest = max((word.letters for word in fitted.words if word.of == "x"), key=len, default=())
+    of_x = [word.letters for word in fitted.words if word.of == "x"]
+    terms = [term for word in of_x for term in [letter.term for letter in word] or ["self"]]
+    longest = max(of_x, key=len, default=())
     hops = tuple(letter.S for letter in reversed(longest))  # the last letter meets x first
     evidence = {} if fitted.evidence is None else vars(fitted.evidence)  # gain, interval and p
     scores, points = (fitted.pooled(problem), best.pooled(problem)), None
@@ -128,7 +124,7 @@ def rung_record(
     return RungRecord(
         name=fitted.rung.name,
         family=fitted.rung.family,
-        terms=fitted.terms,
+        terms=tuple(dict.fromkeys(terms)) or ("self",),
         blocks=tuple(str(word) for word in fitted.words),
         adds=fitted.rung.adds,
         scales=fitted.fit.scales,
@@ -160,8 +156,8 @@ def graph_statistics(problem: Problem) -> GraphStatistics:
         degree_mean=float(degree.mean()),
         degree_max=float(degree.max()),
         isolated=int((received_weight(graph) == 0).sum()),
-        components=len(component_sizes(graph)),
-        adjusted_homophily=adjusted_homophily(problem),
+        components=len(description.component_sizes(graph)),
+        adjusted_homophily=description.adjusted_homophily(problem),
         num_features=problem.num_features,
         num_labels=len(problem.train),
         label_share=len(problem.train) / max(len(problem.y), 1),
@@ -171,12 +167,12 @@ def graph_statistics(problem: Problem) -> GraphStatistics:
 
 def sketch_with_predictions(problem: Problem, out: Tensor) -> Sketch | None:  # out: (items, C)
     """Some nodes in the plane with labels, predictions and errors."""
-    part = sketch_of(problem)
+    part = description.sketch_of(problem)
     if part is None:
         return None
-    rows = out[sketched_items(problem, part.nodes)]
+    rows = out[description.sketched_items(problem, part.nodes)]
     rows = rows.argmax(dim=1) if problem.answer == "class" else rows
-    predicted, given = cells_of(rows, problem.classes), part.colours
+    predicted, given = description.cells_of(rows, problem.classes), part.colours
     wrong = errors(given["label"], predicted, given["split"])
     shown = {"label": given["label"], "prediction": predicted, "error": wrong}
     return part.model_copy(update={"colours": {**shown, "split": given["split"]}})
@@ -246,28 +242,16 @@ def network_of(rung: RungRecord, is_directed: bool, is_table: bool = False) -> d
     operator = ("mpgso" if rung.S_per_hop else "pgso") if is_learned else "fixed"
     names_edges = any("@" in term for term in rung.terms)
     base = {"base": "undirected"} if is_directed and not names_edges else {}
-    terms = network_terms(rung)
+    terms, numbers = list(rung.terms), ",".join(map(repr, rung.S))
+    if len(rung.blocks) > 1 and rung.hops > 1 and "self" not in terms:
+        terms.insert(0, "self")  # which powers beside each other need in a network: γx and γ²x
     if len(terms) > 1 or names_edges:
+        terms = [re.sub("^learned(?=@|$)", numbers, term) for term in terms]
         layers |= {"lr": SLOWER} if deep else {}
-        return {"conv": "bank", "operator": operator, "terms": terms, **layers, **base}
+        return {"conv": "bank", "operator": operator, "terms": tuple(terms), **layers, **base}
     layers |= {"weight_decay": LESS_DECAY} if deep else {}
     conv, preset = "sgc" if deep else "gcn", rung.S if is_learned else rung.terms[0]
     return {"conv": conv, "operator": operator, "preset": preset, **layers, **base}
-
-
-def network_terms(rung: RungRecord) -> tuple[str, ...]:
-    """The terms of a layer; a learned S is written as its seven numbers.
-
-    Powers of one operator beside each other, such as γx and γ²x, need ``self`` in a network.
-    """
-    terms = list(rung.terms)
-    if len(rung.blocks) > 1 and rung.hops > 1 and "self" not in terms:
-        terms.insert(0, "self")
-    numbers = ",".join(repr(value) for value in rung.S or ())
-    return tuple(
-        term.replace("learned", numbers, 1) if term.partition("@")[0] == "learned" else term
-        for term in terms
-    )
 
 
 def spec_of(
@@ -346,10 +330,7 @@ def code_of(spec: RunSpec, problem: Problem, is_known: bool) -> str:
 
 
 def command_of(rung: RungRecord, is_directed: bool, wanted: Mapping[str, Any]) -> str:
-    """What compares the rung's operator with learned ones in trained networks.
-
-    A command, or a call in Python for data that have no name.
-    """
+    """The command, or the call in Python, that compares the rung's operator with learned ones."""
     choices = {} if rung.S is None else network_of(rung, is_directed)
     choices.pop("operator", None)  # all are compared
     objective = {"objective": wanted["objective"]} if wanted.get("objective") else {}

@@ -171,9 +171,8 @@ def guess_of(problem: Problem) -> tuple[Said, float | None]:
     """What a guess that looks at nothing says, and its score: the classes' shares, or the mean.
 
     As for the rungs, a training number is not guessed from itself, and the shares are those that
-    their logits start from. No score below that of guessing is something to gain from: without a
-    signal, leave-one-out scores fall far below chance, because a label that is left out is rarer
-    among the others.
+    their logits start from. No score below that of guessing is something to gain from: a label that
+    is left out is rarer among the others, so that leave-one-out scores fall far below chance.
     """
     num_train = len(problem.train)
     if problem.classes:
