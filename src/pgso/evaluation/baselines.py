@@ -186,8 +186,7 @@ def _both_ways(task: Task, values: Any) -> "scipy.sparse.csr_array":  # (n, n)
 
 def _spread(task: Task) -> Array:  # (n, outputs)
     """Training labels, spread along edges: what a node's neighbourhood says."""
-    train, P = task.train.numpy(), _walk(task)
-    targets = _targets(task)
+    train, P, targets = task.train.numpy(), _walk(task), _targets(task)
     given, is_known = np.zeros((2, *targets.shape))
     given[train] = np.nan_to_num(targets[train])
     is_known[train] = np.isfinite(targets[train])
@@ -214,10 +213,9 @@ def _of_links(task: Task) -> Said:
         dense = task.x.layout == torch.strided
         X = scipy.sparse.csr_array(task.x.double().numpy() if dense else as_scipy(task.x))
         X = X.astype(np.float64)
-        norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+        norms = np.sqrt(np.ravel(X.multiply(X).sum(axis=1)))
         unit = scipy.sparse.diags_array(1 / np.maximum(norms, 1e-30)) @ X
         yield FEATURES, "similar features, no graph", products(unit, unit)
     A = (_both_ways(task, np.ones(task.num_edges)) > 0).astype(float)
-    degree = np.asarray(A.sum(axis=1)).ravel()
-    worth = scipy.sparse.diags_array(1 / np.log(np.maximum(degree, 2)))
+    worth = scipy.sparse.diags_array(1 / np.log(np.maximum(np.ravel(A.sum(axis=1)), 2)))
     yield GRAPH, "common neighbours, no features", products(A, A @ worth)

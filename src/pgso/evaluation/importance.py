@@ -205,13 +205,6 @@ def importances_of(shuffled: Sequence[Shuffled]) -> list[FeatureImportance]:
     the R shuffles' mean changes c has Student's distribution. A column matters if both are sure,
     after Holm's correction. Intervals are those of the score's cost in one more shuffle, at the
     column's own level; they leave out 0 only where the column matters, and may hold it there too.
-
-    Example:
-        >>> random = np.random.default_rng(0)
-        >>> costs, changes = random.normal(size=20), random.normal(size=(20, 50))
-        >>> columns = [("noise", costs, changes), ("age", 1 + costs / 9, 1 + changes)]
-        >>> [(entry.name, entry.matters) for entry in importances_of(columns)]
-        [('noise', False), ('age', True)]
     """
     chances = []
     for _, _, changes in shuffled:

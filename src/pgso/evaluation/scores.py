@@ -153,13 +153,7 @@ def _averaged(curves: Sequence[Detection | None], noun: str) -> Detection | None
 
 
 def thresholds(p: Array, is_positive: Array) -> tuple[Threshold, ...]:
-    """Whom to flag if a miss costs so many false alarms: those with p > 1 / (1 + cost).
-
-    Example:
-        >>> found = thresholds(np.array([0.9, 0.4, 0.1]), np.array([True, True, False]))
-        >>> [(t.cost, round(t.threshold, 2), t.recall, t.precision) for t in found[:2]]
-        [(1.0, 0.5, 0.5, 1.0), (2.0, 0.33, 1.0, 1.0)]
-    """
+    """Whom to flag if a miss costs so many false alarms: those with p > 1 / (1 + cost)."""
     found = []
     for cost in COSTS:
         flagged = p > 1 / (1 + cost)
@@ -219,12 +213,7 @@ def _calibration(temperature: float, judged: Callable[[float], tuple[Array, Arra
 
 
 def binned(p: Array, is_right: Array) -> tuple[Bin, ...]:
-    """Ten bins of equal width by a probability: of the chosen class, or of a label.
-
-    Example:
-        >>> binned(np.array([0.15, 0.12]), np.array([False, True]))[1]
-        Bin(size=2, confidence=0.27, right=1)
-    """
+    """Ten bins of equal width by a probability: of the chosen class, or of a label."""
     bin_of = np.minimum((p * BINS).astype(int), BINS - 1)
     return tuple(
         Bin(int(inside.sum()), float(p[inside].sum()), int(is_right[inside].sum()))
@@ -233,11 +222,6 @@ def binned(p: Array, is_right: Array) -> tuple[Bin, ...]:
 
 
 def calibration_error(bins: tuple[Bin, ...]) -> float:
-    """How far confidence and the share of right answers are apart, weighted by the bins' sizes.
-
-    Example:
-        >>> calibration_error((Bin(4, 3.6, 2),))
-        0.4
-    """
+    """How far confidence and the share of right answers are apart, weighted by the bins' sizes."""
     total = sum(entry.size for entry in bins)
     return round(sum(abs(b.confidence - b.right) for b in bins) / max(total, 1), 12)

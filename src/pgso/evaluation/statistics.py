@@ -69,11 +69,10 @@ def t_quantile(freedom: int, level: float = LEVEL) -> float:
 
 def t_test(differences: Sequence[float]) -> float | None:
     """The two-sided p of the paired t-test; none where :func:`t_interval` has none."""
-    sd = spread(differences)
+    sd, n = spread(differences), len(differences)
     if not sd:
         return None
-    t = float(np.mean(differences)) / (sd / math.sqrt(len(differences)))
-    return 2 * float(stdtr(len(differences) - 1, -abs(t)))
+    return 2 * float(stdtr(n - 1, -abs(float(np.mean(differences)) / (sd / math.sqrt(n)))))
 
 
 def t_confidence(gain: Array, one_more: bool = False) -> float:  # (n,)
@@ -99,14 +98,6 @@ def confidence_in_gain(
 
     By the test that the objective names. Accuracies: the exact one-sided form of McNemar's test,
     which a lucky handful does not mislead. Errors of numbers: a paired t-test. Others: a bootstrap.
-
-    Example:
-        >>> import torch
-        >>> from pgso.objectives import OBJECTIVES
-        >>> y = torch.tensor([0, 1, 0, 1])
-        >>> right, wrong = torch.eye(2)[y], torch.eye(2)[1 - y]
-        >>> confidence_in_gain(OBJECTIVES["accuracy"], wrong, right, y)  # 1 - 1 / 2 ** 4
-        0.9375
     """
     before, after, answers = (values.numpy(force=True) for values in (fixed, learned, y))
     if objective.evidence == "sign":
@@ -177,18 +168,15 @@ def _contributions(objective: Objective, out: Array, y: Array) -> Array:  # (n,)
 
     Many labels are left out in groups, whose labels then share a value.
     """
-    n = len(y)
-    group = np.random.default_rng(0).permutation(n) % min(n, LEFT_OUT)
-    whole = objective.score(out, y)
-    contributions, groups = np.zeros(n), int(group.max()) + 1
-    if whole is None:
-        return contributions
-    sign = 1.0 if objective.larger_is_better else -1.0
-    for number in range(groups):
-        rest = group != number
-        left = objective.score(out[rest], y[rest])
-        value = whole if left is None else left
-        contributions[~rest] = sign * (groups * whole - (groups - 1) * value)
+    group = np.random.default_rng(0).permutation(len(y)) % min(len(y), LEFT_OUT)
+    whole, contributions, groups = objective.score(out, y), np.zeros(len(y)), int(group.max()) + 1
+    if whole is not None:
+        sign = 1.0 if objective.larger_is_better else -1.0
+        for number in range(groups):
+            rest = group != number
+            left = objective.score(out[rest], y[rest])
+            value = whole if left is None else left
+            contributions[~rest] = sign * (groups * whole - (groups - 1) * value)
     return contributions
 
 
@@ -205,8 +193,7 @@ def clustered_confidence(d: Array, items: Array, seeds: Array) -> float:  # (N,)
 
     and the t-value of the mean has as many degrees of freedom as Satterthwaite's formula says.
     """
-    mean = float(d.mean())
-    variances, freedoms = [], []
+    mean, variances, freedoms = float(d.mean()), [], []
     for clusters in (items, seeds):
         _, cluster = np.unique(clusters, return_inverse=True)
         sums = np.bincount(cluster, weights=d - mean)
@@ -230,8 +217,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
         >>> holm([0.01, None, 0.04, 0.03])
         [0.03, None, 0.06, 0.06]
     """
-    corrected: list[float | None] = [None] * len(p_values)
-    largest = 0.0
+    corrected, largest = [None if p is None else 0.0 for p in p_values], 0.0
     for position, p, divisor in _stepping_down(p_values):
         largest = max(largest, min(1.0, divisor * p))
         corrected[position] = largest
@@ -286,13 +272,6 @@ def challenge(incumbent: "Tensor", challengers: "Tensor") -> list[Evidence]:  # 
     Challengers that are alike share their luck. The p-value of a challenger is the share of draws
     whose *largest* t* is at least t_j: the probability of one or more wrong claims is at most the
     level, whichever challengers are truly no better.
-
-    Example:
-        >>> import torch
-        >>> incumbent = torch.linspace(0, 1, 200)
-        >>> equal, better = incumbent + 0.1 * torch.linspace(0, 60, 200).sin(), 0.5 * incumbent
-        >>> [found.p < 0.05 for found in challenge(incumbent, torch.stack([equal, better]))]
-        [False, True]
     """
     if len(challengers) == 0:
         return []

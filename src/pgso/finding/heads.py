@@ -94,10 +94,8 @@ def heads_of(ladder: Ladder, best: Fitted, wanted: str = "auto") -> tuple[Head, 
 
 
 def _is_taken(head: Head, problem: Problem, ridge: Head) -> bool:
-    """Trees need evidence, and so does a blend of numbers, whose errors may have heavy tails.
-
-    Another blend must not be worse. None is kept for its loss alone.
-    """
+    """Trees need evidence; a blend must not be worse. Neither is kept for its loss alone."""
+    # The errors of numbers may have heavy tails, so that a blend of them needs some evidence too.
     most = RISK if head.name == "boosted" else 1.0 if problem.classes else AS_GOOD
     if head.evidence is None or head.evidence.p > most:
         return False

@@ -139,8 +139,7 @@ class Ladder:
     def _needs_its_graph(self, kept: Fitted) -> bool:
         """Whether a rung beats itself on the same graph with its nodes relabelled at random.
 
-        Averaging over strangers calms an overconfident fit, and less shrinkage looks like a gain:
-        neither needs this graph.
+        Averaging over strangers calms an overconfident fit, which needs no graph of its own.
         """
         if kept.rung.name == NO_GRAPH or self.problem.kind == "graph":
             return True  # the nodes of a graph that is classified keep its size and its degrees
@@ -232,11 +231,8 @@ class Ladder:
         problem, words = self.problem, tuple(scales)
         ridge = fit([blocks.block(word) for word in words], problem.Y, list(scales.values()))
         readout = Readout.calibrated(problem, ridge.loo)
-        out, loo = (
-            readout(blocks.predict(words, ridge.weights, ridge.intercept)),
-            readout(ridge.loo),
-        )
-        val = out[problem.val]
+        out = readout(blocks.predict(words, ridge.weights, ridge.intercept))
+        loo, val = readout(ridge.loo), out[problem.val]
         return Fitted(
             rung=rung,
             words=words,

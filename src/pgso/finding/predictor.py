@@ -195,9 +195,8 @@ FORM = TypeAdapter(Form)
 class ClosedForm(nn.Module):
     """The mixture of closed forms, and of trees, that a finding predicts with.
 
-    It is called as a network is. x is prepared as the features of the fit were. Nodes of another
-    graph have no label that is known: where the labels of neighbours are columns, they are 0 there,
-    an average label. :meth:`knowing` says which have one.
+    It is called as a network is. Nodes of another graph have no label that is known: where the
+    labels of neighbours are columns, they are 0 there. :meth:`knowing` says which have one.
     """
 
     labels: tuple[Tensor, Tensor] | None = None  # (l,) nodes and (l, C) their targets

@@ -42,15 +42,12 @@ ALIKE, UNLIKE, OPPOSED = 0.2, 0.1, -0.1  # below the last of other classes
 
 @dataclass(frozen=True)
 class Rung:
-    """Blocks with weights of their own.
-
-    ``complexity`` orders rungs: of two that are equally good, the smaller one is kept.
-    """
+    """Blocks with weights of their own."""
 
     name: str
     family: str
     words: tuple[Word, ...]
-    complexity: int
+    complexity: int  # of two rungs that are equally good, the one with less is kept
     adds: tuple[str, ...] = ()  # families whose columns were added, and whose sentences follow
 
 

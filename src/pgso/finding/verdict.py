@@ -141,13 +141,7 @@ def _is_seen(merit: float, objective: Objective) -> bool:
 
 
 def difference(merit: float, objective: Objective) -> str:
-    """A difference of scores in words; the merit is positive where it is better.
-
-    Example:
-        >>> from pgso.objectives import OBJECTIVES
-        >>> difference(0.25, OBJECTIVES["accuracy"]), difference(0.25, OBJECTIVES["mae"])
-        ('accuracy 25.0 points higher', 'MAE 0.250 lower')
-    """
+    """A difference of scores in words; the merit is positive where it is better."""
     higher = (merit >= 0) == objective.larger_is_better
     size = objective.written(abs(merit)) + (" points" if objective.in_percent else "")
     return f"{objective.label} {size} {'higher' if higher else 'lower'}"
@@ -156,8 +150,7 @@ def difference(merit: float, objective: Objective) -> str:
 def signal_of(ladder: Ladder, best: Fitted, guessed: Said) -> Signal:
     """What the labels follow, by the losses of every label that may judge.
 
-    If the kept rung is not the features alone, it has beaten itself on the same graph with its
-    nodes relabelled at random.
+    A kept rung with a graph has beaten itself on that graph with its nodes relabelled at random.
     """
     no_graph = ladder.fitted[NO_GRAPH]
     evidences = evidence_of(ladder.problem, guessed, [no_graph.said, best.said])
