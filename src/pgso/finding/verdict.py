@@ -61,17 +61,16 @@ def verdict_of(
     if graph is not None and graph.num_edges == 0:
         return "The graph has no edges, labels follow the features: use no graph."
     gained = None if reference.points is None else -reference.points
-    gain = ""
-    if gained is not None and _is_seen(gained, objective):
-        gain = f" ({difference(gained, objective)} than with GCN's own operator)"
+    gain = difference(gained or 0.0, objective)
+    gain = f" ({gain} than with GCN's own operator)" if gain else ""
     others = [rung for rung in rungs if rung.name != best.name and rung.points is not None]
     left = "No other candidate scores better on these labels." if others else ""
     other, rest = max(others, key=lambda rung: rung.points or 0.0, default=best), ""
-    most = other.points or 0.0
-    if others and most > 0 and _is_seen(most, objective):
+    more = difference(max(other.points or 0.0, 0.0), objective) if others else ""
+    if more:
         surely = other.p is not None and other.p <= RISK and best.p is not None
         why = "but a simpler one is as good within chance" if surely else "which is not significant"
-        why = f"{other.name}: {difference(most, objective)}, {why}"
+        why = f"{other.name}: {more}, {why}"
         labels = "" if graph is None else f" with {graph.num_labels:,} labels"
         left, rest = f"The best alternative, {why}.", f" (best alternative, {why}{labels})"
     if best.adds and not best.hops:  # what was added left no operator in place
@@ -115,9 +114,8 @@ def whole_verdict(
         new, old = (problem.pooled(side.loo, side.val) for side in (head, best))
         gain, objective = "", problem.objective
         if new is not None and old is not None:
-            merit = objective.merit(new) - objective.merit(old)
-            if merit > 0 and _is_seen(merit, objective):
-                gain = f" ({difference(merit, objective)} on labels left out)"
+            gain = difference(max(objective.merit(new) - objective.merit(old), 0.0), objective)
+            gain = f" ({gain} on labels left out)" if gain else ""
         has_edges = problem.graph.num_edges > 0
         what = f"A blend of {len(head.weights)} rungs predicts at least as well"
         if head.name == "boosted":
@@ -135,13 +133,10 @@ def whole_verdict(
     )
 
 
-def _is_seen(merit: float, objective: Objective) -> bool:
-    """Whether a difference is more than rounding hides."""
-    return float(objective.written(abs(merit)).replace(",", "")) > 0
-
-
 def difference(merit: float, objective: Objective) -> str:
-    """A difference of scores in words; the merit is positive where it is better."""
+    """A difference of scores in words, if rounding does not hide it; positive merit is better."""
+    if not float(objective.written(abs(merit)).replace(",", "")) > 0:
+        return ""
     higher = (merit >= 0) == objective.larger_is_better
     size = objective.written(abs(merit)) + (" points" if objective.in_percent else "")
     return f"{objective.label} {size} {'higher' if higher else 'lower'}"
