@@ -48,6 +48,14 @@ def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
         low, mean, high = float(some.min()), float(some.mean()), float(some.max())
         target = records.TargetRange(name=name, known=len(known), low=low, mean=mean, high=high)
         targets.append(target)
+    classes: Any = ()
+    if task.answer in ("class", "labels"):  # how often each occurs in each part
+        counts = []
+        for y in (task.y[getattr(task, part)] for part in PARTS):
+            of_class = y[y >= 0].bincount(minlength=task.num_classes) if y.dim() == 1 else None
+            counts.append(((y == 1).sum(dim=0) if of_class is None else of_class).tolist())
+        rows = zip(task.classes, *counts, strict=True)
+        classes = [records.ClassCount(name=n, train=a, val=b, test=c) for n, a, b, c in rows]
     return DataRecord(
         spec=records.data_spec(spec),
         data=state,
@@ -65,7 +73,7 @@ def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
         largest_component=int(sizes.max(initial=0)),
         num_items=len(task.y) if links is None else links,
         num_labelled=int(task.has_answer.sum()) if links is None else links,
-        classes=_classes(task),
+        classes=tuple(classes),
         targets=tuple(targets),
         adjusted_homophily=adjusted_homophily(task),
         features=_features(task),
@@ -156,19 +164,6 @@ def is_diagonal(x: torch.Tensor) -> bool:  # (n, F), dense or sparse
     x = x.to_sparse_csr() if x.layout == torch.strided else x
     n = len(x)
     return x.values().numel() == n and bool((x.col_indices() == torch.arange(n)).all())
-
-
-def _classes(task: Task) -> tuple[records.ClassCount, ...]:
-    """How often each class or label occurs in each part."""
-    if task.answer not in ("class", "labels"):
-        return ()
-    counts, k = [], task.num_classes
-    for part in PARTS:
-        y = task.y[getattr(task, part)]
-        many = (y == 1).sum(dim=0) if task.answer == "labels" else y[y >= 0].bincount(minlength=k)
-        counts.append(many.tolist())
-    rows = zip(task.classes, *counts, strict=True)
-    return tuple(records.ClassCount(name=n, train=a, val=b, test=c) for n, a, b, c in rows)
 
 
 def _features(task: Task) -> str:

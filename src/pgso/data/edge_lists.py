@@ -46,20 +46,15 @@ def merged(
     import pandas as pd
 
     n = max(num_nodes, 1)
-
-    def turned(key: Array) -> Array:  # the numbers of the same edges in the other direction
-        other: Array = key % n * n + key // n
-        return other
-
     group, key = pd.factorize(edge_index[1].astype(np.int64) * n + edge_index[0])
     total = np.bincount(group, weight, minlength=len(key)).astype(np.float64)
     order = np.argsort(key)
     key, total = key[order], total[order]
     if undirected:
         listed, sums = key, total
-        key = np.sort(np.concatenate([listed, turned(listed)]))
+        key = np.sort(np.concatenate([listed, listed % n * n + listed // n]))  # and turned around
         key = key[np.diff(key, prepend=-1) > 0]
-        reverse = np.argsort(turned(key))  # the reverse of the reverse is the edge
+        reverse = np.argsort(key % n * n + key // n)  # the reverse of the reverse is the edge
         place = np.searchsorted(key, listed)
         total = np.full(len(key), np.nan)
         total[place] = sums

@@ -130,11 +130,8 @@ class Predictor:
 
         It is split conformal prediction, on labels of validation, which the model was not fitted
         to: the ``coverage``, above 0 and below 1, holds on average over items like those. ``data``,
-        ``x`` and ``options`` are as in :meth:`predict`.
-
-        Returns:
-            Classes: a series of tuples of their names, the most probable first. Numbers: a frame
-            with the columns ``NAME low`` and ``NAME high``.
+        ``x`` and ``options`` are as in :meth:`predict`. Classes give a series of tuples of their
+        names, the most probable first, numbers a frame of ``NAME low`` and ``NAME high``.
         """
         asked = self.asked(data, x, **options)
         out = self.outputs(asked).numpy()

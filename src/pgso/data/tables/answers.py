@@ -46,25 +46,24 @@ class Answers:
 
     def on(self, count: int, separator: str, missing: str | None) -> Learned:
         """The y, classes and targets of ``count`` items, of which the named ones come first."""
-        learned = self._numbers() if self.are_numbers else self._labels(separator, missing)
-        known, classes, targets = learned
+        path, names = self.table.path, self.columns
+        if self.are_numbers:
+            known = np.stack([self.table.numbers(name, optional=True) for name in names], axis=1)
+            numbers = known[~np.isnan(known)]
+            if not len(numbers):
+                raise InputError(f"{path} holds no number to learn from; write some")
+            if all(len(np.unique(column[~np.isnan(column)])) < 2 for column in known.T):
+                problem = f"column {', '.join(map(repr, names))} holds the same number everywhere"
+                raise InputError(f"{path}: {problem}, so that there is nothing to learn; check it")
+            are_labels = len(names) > 1 and bool(np.isin(numbers, (0, 1)).all())
+            classes, targets = (names, ()) if are_labels else ((), names)
+        else:
+            known, classes, targets = *self._labels(separator, missing), ()
         y = np.full((count, *known.shape[1:]), -1 if known.ndim == 1 else np.nan, known.dtype)
         y[: len(known)] = known
         return y, classes, targets
 
-    def _numbers(self) -> Learned:
-        path, names = self.table.path, self.columns
-        y = np.stack([self.table.numbers(name, optional=True) for name in names], axis=1)
-        known = y[~np.isnan(y)]
-        if not len(known):
-            raise InputError(f"{path} holds no number to learn from; write some")
-        if all(len(np.unique(column[~np.isnan(column)])) < 2 for column in y.T):
-            problem = f"column {', '.join(map(repr, names))} holds the same number everywhere"
-            raise InputError(f"{path}: {problem}, so that there is nothing to learn; check it")
-        are_labels = len(names) > 1 and bool(np.isin(known, (0, 1)).all())
-        return (y, names, ()) if are_labels else (y, (), names)
-
-    def _labels(self, separator: str, missing: str | None) -> Learned:
+    def _labels(self, separator: str, missing: str | None) -> tuple[Array, tuple[str, ...]]:
         path, labels = self.table.path, self.table.cells(self.columns[0])
         labels = np.where(np.isin(labels, UNKNOWN), "", labels)
         distinct = set(labels) - {""}
@@ -82,7 +81,7 @@ class Answers:
             check_count(len(classes), "labels", "the column")
             several = MultiLabelBinarizer(classes=classes).fit_transform(parts).astype(float)
             several[labels == ""] = np.nan
-            return several, classes, ()
+            return several, classes
         # In the order of their names, or of their numbers; pandas writes 1 as 1.0 beside gaps.
         present = [name for name in pd.unique(labels) if name]
         if all(name.endswith(".0") and is_number(name) for name in present):
@@ -112,7 +111,7 @@ class Answers:
                     all_of_them = f"write {SEVERAL.join(some)} if it has them all"
                     one = "say --option label_separator= (empty) if it is a class of its own"
                     raise InputError(f"{path}: {problem}; {all_of_them}, or {one}")
-        return y, classes, ()
+        return y, classes
 
 
 def read_answers(

@@ -104,30 +104,26 @@ class Column(BaseModel):
             if self.fill is None and missing.any():
                 advice = 'or say "number" in columns.json to fill it'
                 raise table.cell_error(missing, self.name, "a finite number", advice)
-            plain = np.where(missing, self.fill or 0.0, self._numbers(table))  # "as is" has sd 1
-            columns = ((plain - self.mean) / self.sd)[:, None]
+            words, wanted, advice = pd.Series(text, dtype=object).str, "", ""
+            if self.kind == "date":
+                form = "%Y-%m-%d" if self.date_format == ISO else self.date_format
+                values, wanted = days_of(text, self.date_format), "a date"
+                advice = f"such as {date(2024, 12, 31):{form}}"
+            elif self.kind == "boolean":
+                values = words.lower().map(TRUTH).to_numpy(dtype=float)
+                wanted = "yes or no, true or false, 1 or 0"
+            elif self.unit:
+                plain = words.removesuffix("%").str.strip().str.replace(",", ".").to_numpy()
+                values, wanted = parse_numbers(plain)[0], "a number of per cent"
+                advice = "such as 5%"
+            else:
+                values = table.numbers(self.name, optional=True)
+            wrong = np.isnan(values) & ~missing
+            if wrong.any():
+                raise table.cell_error(wrong, self.name, wanted, advice)
+            values = np.where(missing, self.fill or 0.0, values)  # "as is" has sd 1
+            columns = ((values - self.mean) / self.sd)[:, None]
         return np.hstack([columns, missing[:, None]]) if self.has_missing else columns
-
-    def _numbers(self, table: Table) -> Array:  # (rows,)
-        """The cells as numbers, anything where one is missing."""
-        text, _, missing = table.parsed(self.name)
-        words = pd.Series(text, dtype=object).str
-        if self.kind == "date":
-            form = "%Y-%m-%d" if self.date_format == ISO else self.date_format
-            values, wanted = days_of(text, self.date_format), "a date"
-            advice = f"such as {date(2024, 12, 31):{form}}"
-        elif self.kind == "boolean":
-            values = words.lower().map(TRUTH).to_numpy(dtype=float)
-            wanted, advice = "yes or no, true or false, 1 or 0", ""
-        elif self.unit:
-            plain = words.removesuffix("%").str.strip().str.replace(",", ".").to_numpy()
-            values, wanted, advice = parse_numbers(plain)[0], "a number of per cent", "such as 5%"
-        else:
-            return table.numbers(self.name, optional=True)
-        wrong = np.isnan(values) & ~missing
-        if wrong.any():
-            raise table.cell_error(wrong, self.name, wanted, advice)
-        return values
 
 
 class Preparation(BaseModel):
@@ -158,14 +154,10 @@ def prepared(
     table: Table, train: Array, kinds: Mapping[str, str], fitted: Preparation | None = None
 ) -> dict[str, Any]:
     """The features of a table for :meth:`Task.from_arrays`, fitted before or on training rows."""
-    fitted = fitted or Preparation(columns=_fit(table, train, kinds))
     gaps = {name: int(table.parsed(name).gaps.sum()) for name in table.names}
-    x, columns = fitted.apply(table), fitted.outputs
-    return {"x": x, "columns": columns, "preparation": fitted, "gaps": gaps}
-
-
-def _fit(table: Table, train: Array, kinds: Mapping[str, str]) -> tuple[Column, ...]:
-    """What to do with each column: recognised by all cells, fitted on the training rows only."""
+    if fitted is not None:
+        x, columns = fitted.apply(table), fitted.outputs
+        return {"x": x, "columns": columns, "preparation": fitted, "gaps": gaps}
     kinds = {name: kind for name, kind in kinds.items() if name in table.names or name != "rows"}
     for name, kind in kinds.items():
         if name not in table.names:
@@ -177,23 +169,21 @@ def _fit(table: Table, train: Array, kinds: Mapping[str, str]) -> tuple[Column, 
     train = train if len(train) else np.arange(len(table))
     found = {name: kinds.get(name) or _kind_of(table, name) for name in table.names}
     are_numbers = not kinds and {*found.values()} <= {"number", "boolean"} and len(found) > 0
-    reason, columns = "", [table.parsed(name) for name in found]
+    reason, cells = "", {name: table.parsed(name) for name in found}
     if are_numbers and len(found) > WIDE:
-        zeros = np.mean([(column.values == 0).mean() for column in columns])
+        zeros = np.mean([(column.values == 0).mean() for column in cells.values()])
         reason = "mostly zeros" if zeros > 1 - SPARSE else ""
-    if are_numbers and all((column.text == column.text[0]).all() for column in columns):
+    if are_numbers and all((column.text == column.text[0]).all() for column in cells.values()):
         reason = "it is the same in every training row"  # as where degrees are all there is
-    if reason:  # 0, the median of most, is in missing cells
-        has_gaps = [bool(column.gaps[train].any()) for column in columns]
-        return tuple(
-            Column(name=name, kind="as is", reason=reason, has_missing=has_missing)
-            for name, has_missing in zip(found, has_gaps, strict=True)
-        )
-    everyone = np.arange(len(table))  # types without a label are types, too
-    return tuple(
-        _fitted(table, name, kind, everyone if name == TYPE else train, name in kinds)
-        for name, kind in found.items()
-    )
+    made = []
+    for name, kind in found.items():
+        if reason:  # 0, the median of most, is in missing cells
+            has_gaps = bool(cells[name].gaps[train].any())
+            made.append(Column(name=name, kind="as is", reason=reason, has_missing=has_gaps))
+        else:  # types without a label are types, too
+            rows = np.arange(len(table)) if name == TYPE else train
+            made.append(_fitted(table, name, kind, rows, name in kinds))
+    return prepared(table, train, {}, Preparation(columns=tuple(made)))
 
 
 def _kind_of(table: Table, name: str) -> str:
