@@ -53,11 +53,6 @@ class SparseFeatures:
         return self.shape if dim is None else self.shape[dim]
 
     @property
-    def device(self) -> torch.device:
-        """Where the values are."""
-        return self.values.device
-
-    @property
     def dtype(self) -> torch.dtype:
         """The type of the values."""
         return self.values.dtype
@@ -72,7 +67,7 @@ class SparseFeatures:
 
     def to_dense(self) -> Tensor:  # (n, F)
         """The features as a dense matrix."""
-        identity = torch.eye(self.shape[1], dtype=self.dtype, device=self.device)
+        identity = torch.eye(self.shape[1], dtype=self.dtype, device=self.values.device)
         return product(self.rows, self.values, identity)
 
 

@@ -154,10 +154,9 @@ class Graph:
         """Prepare an n x n tensor, array or nested list; zeros are no edges."""
         is_list = isinstance(adjacency, list | tuple | Tensor)
         A = inputs.as_array(adjacency if is_list else np.asarray(adjacency))
-        if A.layout != torch.strided:
-            instead = "see Graph.from_torch_sparse"
-            raise InputError(f"expected a dense tensor, got {A.layout}; {instead}")
-        n = inputs.check_square(A.shape)
+        layout, n = A.layout, inputs.check_square(A.shape)
+        if layout != torch.strided:
+            raise InputError(f"expected a dense tensor, got {layout}; see Graph.from_torch_sparse")
         target, source = A.detach().nonzero(as_tuple=True)  # NaN counts as non-zero: refused later
         return cls.from_edge_index(torch.stack([source, target]), A[target, source], n)
 
