@@ -34,9 +34,7 @@ def compare(
     context: typer.Context,
     spec: RunSpec,
     seeds: int = opt("data", "Runs per operator, paired by seed.", 10, min=1, max=10_000),
-    reference: bool = opt(
-        "network", "Also train a stronger fixed network on the same seeds.", True
-    ),
+    reference: bool = opt("network", "Train a stronger fixed network, too.", True),
     workers: int = choices.WORKERS,
     engine: Literal["local", "ray"] = choices.ENGINE,
     address: str | None = choices.ADDRESS,

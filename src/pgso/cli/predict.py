@@ -59,9 +59,7 @@ def predict(
         "options", "Sort by a class's probability or a number.", show_default="as in the data"
     ),
     top: int | None = opt("options", "Write only this many rows.", min=1, show_default="all"),
-    skip_bad_rows: bool = opt(
-        "options", "Leave out rows that cannot be read; list them.", False, "--skip-bad-rows"
-    ),
+    skip_bad_rows: bool = opt("options", "Leave out and list bad rows.", False, "--skip-bad-rows"),
     data: Path | None = choices.DATA,
     offline: bool = choices.OFFLINE,
     as_json: bool = choices.AS_JSON,

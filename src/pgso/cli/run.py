@@ -49,17 +49,13 @@ def run(
         min=0,
         show_default="no limit",
     ),
-    plan: bool = opt(
-        "options", "Only say how many runs there are, and how long they take.", False, "--plan"
-    ),
+    plan: bool = opt("options", "Only say how many runs, and how long.", False, "--plan"),
     only: str | None = opt("options", "Only runs on this dataset."),
     workers: int = choices.WORKERS,
     engine: Literal["local", "ray"] = choices.ENGINE,
     address: str | None = choices.ADDRESS,
     out: Path = choices.OUT,
-    results: Path | None = opt(
-        "options", "Where ledgers are; results, or for a toy size --out/quick."
-    ),
+    results: Path | None = opt("options", "Where ledgers are: results, or --out/quick."),
     data: Path | None = choices.DATA,
     offline: bool = choices.OFFLINE,
 ) -> None:

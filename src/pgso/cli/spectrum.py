@@ -43,15 +43,11 @@ def spectrum(
         show_default="gcn",
     ),
     record: Path | None = opt("options", "A run's record: its operators, at start and learned."),
-    compare_presets: bool = opt(
-        "options", "All of Table 1 on this graph.", False, "--compare-presets"
-    ),
+    compare_presets: bool = opt("options", "All of Table 1.", False, "--compare-presets"),
     undirected: bool = opt("options", "Give every edge its reverse first.", False, "--undirected"),
     data: Path | None = choices.DATA,
     offline: bool = choices.OFFLINE,
-    out: Path | None = opt(
-        "options", "Where the files go.", show_default="runs/spectrum-DATASET-OPERATOR"
-    ),
+    out: Path | None = opt("options", "Where files go.", show_default="runs/spectrum-DATASET-S"),
     as_json: bool = choices.AS_JSON,
 ) -> None:
     """Show where the eigenvalues of an operator lie; writes spectrum.png and spectrum.html."""

@@ -88,11 +88,11 @@ def train(
     from pgso.report.page import write_run
 
     known = [] if record.status == "failed" else choices.data_of([record], store, data)
-    page = write_run(record, store, known, context.obj)
+    page, against = write_run(record, store, known, context.obj), doubts([record], known)
     if as_json:
         baselines = [entry.model_dump() for part in known for entry in part.baselines]
         more: dict[str, Any] = {"report": str(page), "baselines": baselines}
-        more["doubts"] = doubts([record], known)
+        more["doubts"] = against
         more["model"] = None if save is None or record.epoch is None else str(save)
         typer.echo(json.dumps(record.model_dump(mode="json") | more))
         raise typer.Exit(int(record.status != "done"))
@@ -100,7 +100,7 @@ def train(
     from pgso.report.about import baselines_grid
 
     console.print(baselines_grid(known, record.objective))
-    for doubt in doubts([record], known):
+    for doubt in against:
         console.say(f"Note: {doubt}.", "bold")
     console.say(f"record: {store.path(spec)}")
     console.say(f"report: {page}")
