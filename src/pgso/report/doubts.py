@@ -21,7 +21,23 @@ LARGE = 100.0  # a feature that makes training unstable, where others are near 1
 def doubts(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> list[str]:
     """What to know before believing the scores of the runs of one setting; best if empty."""
     done = [record for record in records if record.status == "done" and record.test is not None]
-    return [*_of_scores(done, data), *_of_training(records, done, data), *_of_data(data)]
+    said = list(_of_scores(done, data))
+    diverged = sum(record.status == "diverged" for record in records)
+    largest = max((record.largest_feature for record in data), default=0.0)
+    if diverged and largest > LARGE:
+        said.append(
+            f"training diverged in {diverged} of {len(records)} runs, and the largest feature "
+            f"is {largest:.3g}: give the columns mean 0 and standard deviation 1 (a features.csv "
+            'is, unless columns.json says "as is")'
+        )
+    last = sum(record.epoch == record.spec.epochs - 1 for record in done)
+    if last > len(done) / 2:
+        longer = 4 * done[0].spec.epochs
+        said.append(
+            f"the best epoch was the last one in {last} of {len(done)} runs: validation "
+            f"was still rising; train longer with {_option(done[0], 'epochs', longer)}"
+        )
+    return [*said, *_of_data(data)]
 
 
 def doubts_of_finding(finding: FindingRecord) -> list[str]:
@@ -119,27 +135,6 @@ def _not_better(
     if merits[top] > merits[as_good[0]]:
         after += f"; best of all is {rivals[top].label} ({objective.written(scores[top])})"
     yield f"{sentences[as_good[0]]} ({objective.written(scores[as_good[0]])}){after}"
-
-
-def _of_training(
-    records: Sequence[RunRecord], done: Sequence[RunRecord], data: Sequence[DataRecord]
-) -> Iterator[str]:
-    """Runs that diverged on columns that are not scaled, and runs that were still rising."""
-    diverged = sum(record.status == "diverged" for record in records)
-    largest = max((record.largest_feature for record in data), default=0.0)
-    if diverged and largest > LARGE:
-        yield (
-            f"training diverged in {diverged} of {len(records)} runs, and the largest feature "
-            f"is {largest:.3g}: give the columns mean 0 and standard deviation 1 (a features.csv "
-            'is, unless columns.json says "as is")'
-        )
-    last = sum(record.epoch == record.spec.epochs - 1 for record in done)
-    if last > len(done) / 2:
-        longer = 4 * done[0].spec.epochs
-        yield (
-            f"the best epoch was the last one in {last} of {len(done)} runs: validation "
-            f"was still rising; train longer with {_option(done[0], 'epochs', longer)}"
-        )
 
 
 def _of_data(data: Sequence[DataRecord]) -> Iterator[str]:
