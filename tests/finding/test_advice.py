@@ -134,6 +134,16 @@ def test_powers_beside_each_other_need_self(rungs):
     assert network_of(rungs["own"], is_directed=False)["preset"] == "gcn"
 
 
+def test_banks_are_normalised_but_on_tables(rungs):
+    wanted = WANTED | {"dataset": "./mine"}
+    for is_table, norm in ((False, "batch"), (True, None)):
+        assert network_of(rungs["bank"], False, is_table).get("norm") == norm
+        assert ("--norm batch" in command_of(rungs["bank"], False, wanted, is_table)) == bool(norm)
+    assert "norm" not in network_of(rungs["own"], is_directed=False)
+    deep = rungs["bank"].model_copy(update={"hops": 2})
+    assert command_of(deep, False, wanted, is_table=True).endswith("--layers 2")
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_command_asks_for_the_network_of_the_spec(rungs, kind):
     wanted = WANTED | {"dataset": "./my graph", "data_options": {"undirected": False}}

@@ -116,3 +116,14 @@ def test_python_is_not_told_a_shell_option():
     assert any("train longer with --epochs 16" in doubt for doubt in doubts(runs, []))
     mine = [run.model_copy(update={"spec": run.spec.but(dataset=IN_MEMORY)}) for run in runs]
     assert any(doubt.endswith("train longer with epochs=16") for doubt in doubts(mine, []))
+
+
+def test_what_a_network_lacks_is_said():
+    finding = find("karate").record
+    best = finding.rung(finding.best)
+    labels = best.model_copy(update={"blocks": (*best.blocks, "gcn labels")})
+    boosted = finding.model_copy(update={"rungs": (labels,), "head": "boosted"})
+    (note,) = doubts_of_finding(boosted)
+    assert note.startswith(
+        "use the closed form (--save): a network of it has no trees and no labels"
+    )

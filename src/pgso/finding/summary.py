@@ -70,6 +70,7 @@ def record_of(
     gains = [rung.points for rung in rungs.values() if rung.points is not None and rung is not kept]
     is_directed, dataset = statistics.is_directed, wanted["dataset"]
     spec = spec_of(kept, is_directed, wanted, task)
+    command = command_of(kept, is_directed, wanted, task is not None and is_table(task))
     can_be_compared = len(problem.val) and len(problem.test)
     can_be_compared = can_be_compared or dataset == IN_MEMORY  # which compare splits
     return FindingRecord(
@@ -97,7 +98,7 @@ def record_of(
         judges=len(best.losses),
         spec=spec.model_dump(mode="json"),
         code=code_of(spec, problem, is_known),
-        command=command_of(kept, is_directed, wanted) if can_be_compared else "",
+        command=command if can_be_compared else "",
         predictions=some_predictions(problem, out),
         coverage=calibration(problem, head)[1],
         sketch=sketch_with_predictions(problem, out),
@@ -236,8 +237,6 @@ def network_of(rung: RungRecord, is_directed: bool, is_table: bool = False) -> d
         has_labels = any(block.endswith("labels") for block in rung.blocks)
         preset: str | SevenNumbers = "gcn" if has_labels else IDENTITY
         return {"conv": "gcn", "operator": "fixed", "preset": preset, **layers}
-    if not is_table and rung.S[4] + rung.S[5] > NORMALISED:
-        layers["norm"] = "batch"  # sums over many neighbours are large
     is_learned, deep = rung.family == "learned", is_table and rung.hops > 1
     operator = ("mpgso" if rung.S_per_hop else "pgso") if is_learned else "fixed"
     names_edges = any("@" in term for term in rung.terms)
@@ -245,7 +244,10 @@ def network_of(rung: RungRecord, is_directed: bool, is_table: bool = False) -> d
     terms, numbers = list(rung.terms), ",".join(map(repr, rung.S))
     if len(rung.blocks) > 1 and rung.hops > 1 and "self" not in terms:
         terms.insert(0, "self")  # which powers beside each other need in a network: γx and γ²x
-    if len(terms) > 1 or names_edges:
+    is_bank = len(terms) > 1 or names_edges
+    if not is_table and (is_bank or rung.S[4] + rung.S[5] > NORMALISED):
+        layers["norm"] = "batch"  # sums are large; a bank on Photo gains 20 points by it
+    if is_bank:
         terms = [re.sub("^learned(?=@|$)", numbers, term) for term in terms]
         layers |= {"lr": SLOWER} if deep else {}
         return {"conv": "bank", "operator": operator, "terms": tuple(terms), **layers, **base}
@@ -329,9 +331,11 @@ def code_of(spec: RunSpec, problem: Problem, is_known: bool) -> str:
     return CODE.format(spec=spec, rates=rates, slower=slower, **made)
 
 
-def command_of(rung: RungRecord, is_directed: bool, wanted: Mapping[str, Any]) -> str:
+def command_of(
+    rung: RungRecord, is_directed: bool, wanted: Mapping[str, Any], is_table: bool = False
+) -> str:
     """The command, or the call in Python, that compares the rung's operator with learned ones."""
-    choices = {} if rung.S is None else network_of(rung, is_directed)
+    choices = {} if rung.S is None else network_of(rung, is_directed, is_table)
     choices.pop("operator", None)  # all are compared
     objective = {"objective": wanted["objective"]} if wanted.get("objective") else {}
     if wanted["dataset"] == IN_MEMORY:
@@ -342,11 +346,11 @@ def command_of(rung: RungRecord, is_directed: bool, wanted: Mapping[str, Any]) -
     words += ["--objective", *objective.values()] if objective else []
     for name, value in wanted.get("data_options", {}).items():
         words += ["--option", f"{name}={json.dumps(value)}"]
-    for name in ("conv", "base", "preset", "terms"):
+    for name in ("conv", "base", "preset", "terms", "norm"):
         value = choices.get(name)
         if isinstance(value, tuple):
             words += ["--set", f"{name}={json.dumps(value)}"]
         elif value is not None and (name, value) != ("conv", "gcn"):
             words += [f"--{name}", value]
-    words += ["--layers", str(rung.hops)] if choices and rung.hops > 2 else []
+    words += ["--layers", str(rung.hops)] if choices and rung.hops > 2 - is_table else []
     return shlex.join(words)

@@ -43,14 +43,21 @@ def doubts(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> list[str
 def doubts_of_finding(finding: FindingRecord) -> list[str]:
     """The same for what ``find`` keeps."""
     best, data, objective = finding.kept, finding.data, finding.objective
+    lacks = ["trees"] if finding.head == "boosted" else []
+    for word, noun in (("labels", "labels of neighbours"), ("structure", "structural columns")):
+        lacks += [noun] if any(word in block for block in best.blocks) else []
+    beyond = []
+    if lacks:
+        what = f"a network of it has no {' and no '.join(lacks)}, and may score lower"
+        beyond = [f"use the closed form (--save): {what}"]
     if data is None:
-        return []
+        return beyond
     if best.test is not None and finding.signal != "neither":
         # A model of features alone: another one that is as good says nothing.
         without = FEATURES if best.family == "features" else None
         who, merit = "what find keeps is no", objective.merit(best.test)
         rivals = _not_better(merit, [data], objective, who, without)
-        return [*rivals, *_of_data([data])]
+        return [*beyond, *rivals, *_of_data([data])]
     # The verdict says that features say nothing; the labels of neighbours may.
     said, spread, guess = [], data.baseline(GRAPH), data.baseline(GUESS)
     if spread is not None and guess is not None and finding.kind != "graph":
@@ -61,7 +68,7 @@ def doubts_of_finding(finding: FindingRecord) -> list[str]:
                 f"{objective.written(spread.test)} on test: the graph says what these features do "
                 "not; try find without them"
             )
-    return [*said, *_of_data([data])]
+    return [*beyond, *said, *_of_data([data])]
 
 
 def _of_scores(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> Iterator[str]:
