@@ -29,7 +29,7 @@ def read_features(X: Any) -> "Array | scipy.sparse.csr_array":  # (n, F)
     """X as 32-bit numbers, dense or in compressed sparse rows; anything not finite is refused."""
     if isinstance(X, Tensor) and X.layout != torch.strided:  # as the x of our own tasks may be
         X = as_scipy(X.detach().cpu().to_sparse_csr())
-    values = scipy.sparse.csr_array(X) if scipy.sparse.issparse(X) else _array(X, "X")
+    values = scipy.sparse.csr_array(X) if scipy.sparse.issparse(X) else as_array(X, "X")
     if values.ndim != 2 or values.dtype.kind not in "biuf":
         raise InputError(f"X must be numbers of shape (n, F), got {values.dtype} of {values.shape}")
     values = values.astype(np.float32)
@@ -79,7 +79,7 @@ def as_scipy(x: Tensor) -> "scipy.sparse.csr_array":
 
 def read_labels(y: Any) -> tuple[Array, Array]:  # (C,) classes, (n,) codes
     """The classes in order, and the place of each label among them: -1 where it is unknown."""
-    labels = _array(y, "y")
+    labels = as_array(y, "y")
     if labels.ndim != 1:
         raise InputError(f"y must hold one label per node, shape (n,), got {labels.shape}")
     has_label = np.array([not _is_unknown(label) for label in labels.tolist()], dtype=bool)
@@ -98,7 +98,7 @@ def read_answers(y: Any, numbers: bool = False) -> tuple[Array, bool]:
     asks for ``numbers``. Of a list with None, which means unknown, numbers count as floating-point
     ones if one of them is.
     """
-    values = _array(y, "y")
+    values = as_array(y, "y")
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.dtype.kind == "O" and values.ndim == 1:
@@ -126,18 +126,14 @@ def _is_unknown(label: Any) -> bool:
     return _is_missing(label) or label == -1
 
 
-def as_array(values: Any) -> Array:
+def as_array(values: Any, what: str = "it") -> Array:
     """A tensor, array or list as an array."""
     if not isinstance(values, Tensor):
-        return np.asarray(values)
+        try:
+            return np.asarray(values)
+        except ValueError as error:
+            raise InputError(f"{what} is not an array: {error}") from None
     if values.dtype == torch.bfloat16:  # which numpy does not have
         values = values.float()
     out: Array = values.numpy(force=True)
     return out
-
-
-def _array(values: Any, what: str) -> Array:
-    try:
-        return as_array(values)
-    except ValueError as error:
-        raise InputError(f"{what} is not an array: {error}") from None

@@ -33,5 +33,5 @@ def test_bad_rows_are_left_out_with_their_edges_and_listed(folder):
 
 
 def test_other_words_for_it_are_refused(folder):
-    with pytest.raises(InputError, match="bad_rows must be refuse or skip; got 'drop'"):
+    with pytest.raises(InputError, match="bad_rows must be one of refuse, skip; got 'drop'"):
         pgso.load_task(folder, target="buys", bad_rows="drop")

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pgso.data.arrays import are_values, identity
+from pgso.data.dataset import check_choice
 from pgso.data.raw import read_text
 from pgso.data.splits import split_by_seed
 from pgso.data.tables import answers as about
@@ -27,11 +28,6 @@ from pgso.records.files import file_kind
 MOST_DEGREES = 100  # of which each has a column, where nodes have no features
 NEEDED = "a dataset needs edges.csv and labels.csv (or targets.csv)"
 ANSWER = (*LABEL, "target", "y")  # columns of features that may hold the answers
-ALLOWED = {
-    "rows": ("named", "in_order"),
-    "unknown": ("refuse", "drop"),
-    "bad_rows": ("refuse", "skip"),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,10 +65,9 @@ class Tables(Options):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for option, allowed in ALLOWED.items():
-            value = getattr(self, option)
-            if value not in allowed:
-                raise InputError(f"{option} must be {' or '.join(allowed)}; got {value!r}")
+        check_choice("rows", self.rows, ("named", "in_order"))
+        check_choice("unknown", self.unknown, ("refuse", "drop"))
+        check_choice("bad_rows", self.bad_rows, ("refuse", "skip"))
 
     @property
     def source(self) -> str:
