@@ -27,7 +27,8 @@ def known_dataset(name: Any) -> Any:
 
     Datasets lie above records: their registry, which needs no torch, is found by its name.
     """
-    return import_module("pgso.data").DATASETS.get(name)
+    # None, of a spec that keeps its dataset, is not looked for: its error would list near names.
+    return None if name is None else import_module("pgso.data").DATASETS.get(name)
 
 
 # Strong networks: settings under which a plain GNN was published as hard to beat.
