@@ -11,6 +11,7 @@ import torch
 from torch_geometric.data import Data
 
 import pgso
+from pgso.cli.predict import ranked
 from pgso.errors import InputError
 from tests.predictors.planted import customers, write
 
@@ -39,6 +40,20 @@ def test_the_same_folder_gives_what_was_found(found):
     assert np.array_equal(numbers(again), finding.predict().double().numpy())
     assert np.array_equal(numbers(model.predict()), numbers(again))
     assert set(again["split"]) == {"train", "val", "test"}
+
+
+@pytest.mark.parametrize("target", ["id", "rank"])
+def test_a_target_that_is_called_as_a_column_of_predictions(tmp_path, target):
+    nodes, edges, new, links = customers(100, 4, numbers=True)
+    task = pgso.Task.from_frames(
+        nodes.rename(columns={"spends": target}), edges, target, "customer"
+    )
+    model = pgso.load(pgso.find(task).save(tmp_path / "model"))
+    table = model.predict(new.drop(columns="spends"), links)
+    assert list(table.index) == list(new["customer"])
+    assert list(table)[:2] == [f"predicted {target}", f"predicted {target} low 90"]
+    ordered = ranked(table.reset_index(), f"predicted {target}")
+    assert list(ordered)[:2] == ["rank", "id"]
 
 
 def test_new_rows_and_their_edges_are_enough(found):

@@ -233,6 +233,7 @@ def prediction_table(model: Predictor, asked: Asked, out: Tensor) -> pandas.Data
         if model.strangeness is not None:
             low, high = (end.astype(values.dtype) for end in model.ends(values, LEVEL))
         for k, name in enumerate(model.targets):
+            name = f"predicted {name}" if name in ("id", "rank") else name  # which tables have too
             for end, part in (("", values), (f" low {PERCENT}", low), (f" high {PERCENT}", high)):
                 columns[f"{name}{end}"] = part[:, k]
     else:

@@ -108,6 +108,24 @@ def test_edges_from_1_beside_labels_by_row_are_refused(load):
         load(edges=some, labels="label\n" + "a\nb\n" * (N // 2), features="x\n" + "1\n2\n" * 15)
 
 
+def test_edges_from_1_beside_labels_that_count_from_0_are_refused(load):
+    edges = "source,target\n" + "".join(f"{i + 1},{(i + 1) % N + 1}\n" for i in range(N))
+    labels = "node,label\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(N))
+    with pytest.raises(InputError, match=f"names the nodes 1 to {N} .* the nodes 0 to {N - 1}"):
+        load(edges=edges, labels=labels)
+    more = load(edges=edges + f"{N + 1},3\n", labels=labels)  # several nodes without a label
+    assert more.num_nodes == N + 2
+
+
+def test_a_node_that_is_described_twice_is_named_with_its_lines(load):
+    names = [f"c{i}" for i in range(N)]
+    edges = "source,target\n" + "".join(f"{names[i - 1]},{names[i]}\n" for i in range(N))
+    labels = "customer,label\n" + "".join(f"{n},{'ab'[i % 2]}\n" for i, n in enumerate(names))
+    rows = "".join(f"{n},{i % 7}\n" for i, n in enumerate(names))
+    with pytest.raises(InputError, match=rf"features.csv, line {N + 2}: node 'c4' .* in line 6"):
+        load(edges=edges, labels=labels, features=f"customer,age\n{rows}c4,5\n")
+
+
 @pytest.mark.parametrize(
     "written",
     [

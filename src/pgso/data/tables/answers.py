@@ -270,6 +270,9 @@ def described_nodes(
         by_row = answers.key is None if answers is not None else all(map(is_number, ends))
         looks = next((name for name in table.names if _looks_like_ids(table, name)), None)
         if not given.in_order and not (looks is None and by_row):
+            for name in table.names:  # of which one may name them, some twice
+                if set(known) <= set(table.cells(name)):
+                    table.check_names(name, "described")
             looks = table.names[0] if looks is None else looks
             cells = table.cells(looks)
             raise InputError(
@@ -289,7 +292,10 @@ def described_nodes(
     cells = table.cells(key)
     rows = pd.Index(cells, dtype=object).get_indexer(pd.Index(names, dtype=object))
     if (rows < 0).any():
-        name, listed = names[int((rows < 0).argmax())], set(names)
+        lost, listed = int((rows < 0).argmax()), set(names)
+        name = names[lost]
+        if answers is not None and any(str(table.path) in note for note in given.notes):
+            raise answers.table.error(f"node {name!r} has no row in {table.path.name}", lost)
         other = next((cell for cell in cells if cell not in listed), None)
         like = "" if other is None else f", and names {other!r}"
         problem = f"{table.path} has no row for node {name!r} of {given.source}{like}"
@@ -330,9 +336,9 @@ def with_ends(
     if answers.key is not None and extra == ["0"] and counts_from_1(names, edges.names):
         problem = f"{where} names the nodes 0 to {n - 1} and {path.name} the nodes 1 to {n}"
         raise InputError(f"{problem}; count from 0 everywhere, or from 1")
-    if answers.key is None and counts_from_1(edges.names, names):
+    if (answers.key is None or extra == [str(n)]) and counts_from_1(edges.names, names):
         lines = f"{path.name} has {n} lines, which are the nodes 0 to {n - 1}"
-        advice = f"count from 0, or name the nodes in {path.name}"
+        advice = f"count from 0, or name the nodes in {path.name} as there"
         raise InputError(f"{where} names the nodes 1 to {n} and {lines}; {advice}")
     if given.unknown == "drop":
         return names

@@ -145,7 +145,7 @@ def _task(given: Tables) -> Task:
         except RowError as error:
             changes: dict[str, Any] = {"unknown": "drop"}
             changes["notes"] = (*given.notes, f"left out: {error}")
-            for name in ("edges", "features", "labels", "targets"):
+            for name in ("edges", "features", "labels", "targets", "splits"):
                 table = getattr(given, name)
                 if table is not None and str(table.path) == error.table:
                     left = table.take(table.lines != error.row)
