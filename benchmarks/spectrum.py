@@ -11,7 +11,7 @@ from scipy.sparse.linalg import eigs
 from threadpoolctl import threadpool_limits
 
 from pgso.graph import Graph
-from pgso.gso.presets import PRESETS
+from pgso.gso.parameters import PRESETS
 from pgso.gso.shift import shift
 from pgso.spectrum import density, eigenvalues
 

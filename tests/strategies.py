@@ -13,7 +13,7 @@ from torch import Tensor
 
 from pgso import Graph, dense_pgso
 from pgso.gso.formula import positive_power
-from pgso.gso.presets import resolve
+from pgso.gso.parameters import PGSOParameters
 
 
 class Edges(NamedTuple):
@@ -91,7 +91,7 @@ def dense_shift(adjacency: Tensor, S, degrees: str) -> Tensor:
     """As ``dense_pgso``; with ``degrees="both"``, e3 acts on column sums."""
     if degrees == "row":
         return dense_pgso(adjacency, S)
-    m1, m2, m3, e1, e2, e3, a = resolve(S)
+    m1, m2, m3, e1, e2, e3, a = PGSOParameters.of(S)
     identity = torch.eye(len(adjacency), dtype=adjacency.dtype)
     A_a = adjacency + a * identity
     d_in, d_out = A_a.sum(dim=1), A_a.sum(dim=0)

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from pgso.gso.dense import dense_pgso as dense_pgso
     from pgso.gso.module import PGSO as PGSO
     from pgso.gso.operator import ShiftOperator as ShiftOperator
+    from pgso.gso.parameters import PRESETS as PRESETS
     from pgso.gso.parameters import PGSOParameters as PGSOParameters
     from pgso.gso.polynomials import polynomial as polynomial
-    from pgso.gso.presets import PRESETS as PRESETS
     from pgso.gso.shift import apply_pgso as apply_pgso
     from pgso.gso.shift import shift as shift
     from pgso.models.gnn import GNN as GNN
@@ -75,9 +75,8 @@ _NAMES = {  # of each file or folder; a folder without names is one itself
     "gso.dense": "dense_pgso",
     "gso.module": "PGSO",
     "gso.operator": "ShiftOperator",
-    "gso.parameters": "PGSOParameters",
+    "gso.parameters": "PRESETS PGSOParameters",
     "gso.polynomials": "polynomial",
-    "gso.presets": "PRESETS",
     "gso.shift": "apply_pgso shift",
     "models.gnn": "GNN",
     "models.operators": "fold operators param_groups",

@@ -8,7 +8,7 @@ from typing import Any
 import networkx
 import numpy as np
 
-from pgso.gso.presets import PRESETS
+from pgso.gso.parameters import PRESETS
 from pgso.records import RunRecord, RunSpec
 from pgso_studies.study import EXPERIMENTS, Experiment, Size
 from pgso_studies.summaries import new_figure, save, table

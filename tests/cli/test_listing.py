@@ -4,7 +4,7 @@ import json
 
 from pgso.convs import CONVS
 from pgso.data import DATASETS
-from pgso.gso.presets import PRESETS
+from pgso.gso.parameters import PRESETS
 from pgso.objectives import OBJECTIVES
 from pgso_studies.study import EXPERIMENTS
 

@@ -4,12 +4,15 @@ import pytest
 
 from pgso import PRESETS, PGSOParameters
 from pgso.errors import UnknownNameError
-from pgso.gso.presets import resolve
 
 
 def test_a_name_and_its_values_are_the_same_S():
-    assert resolve("gcn") == resolve(PRESETS["gcn"]) == resolve([0, 1, 0, 0, -0.5, -0.5, 1])
-    assert isinstance(resolve([0] * 7), PGSOParameters)
+    assert (
+        PGSOParameters.of("gcn")
+        == PGSOParameters.of(PRESETS["gcn"])
+        == PGSOParameters.of([0, 1, 0, 0, -0.5, -0.5, 1])
+    )
+    assert isinstance(PGSOParameters.of([0] * 7), PGSOParameters)
 
 
 @pytest.mark.parametrize(
@@ -18,7 +21,7 @@ def test_a_name_and_its_values_are_the_same_S():
 )
 def test_a_spelling_mistake_gets_a_suggestion(wrong, right):
     with pytest.raises(UnknownNameError, match=f"Did you mean '{right}'"):
-        resolve(wrong)
+        PGSOParameters.of(wrong)
 
 
 def test_presets_cannot_be_changed():

@@ -3,7 +3,7 @@
 import pytest
 
 from pgso.data import DATASETS
-from pgso.gso.presets import PRESETS
+from pgso.gso.parameters import PRESETS
 from pgso.records.finding import RungRecord
 from pgso.training.fit import fit
 from pgso_studies.atlas import agrees

@@ -15,7 +15,7 @@ from pgso.cli.main import command
 from pgso.cli.run import has_studies, studies
 from pgso.cli.terminal import Console
 from pgso.errors import UnknownNameError
-from pgso.gso.presets import PRESETS
+from pgso.gso.parameters import PRESETS
 
 Row = dict[str, Any]
 LISTS = ("presets", "convs", "datasets", "experiments", "objectives")

@@ -12,7 +12,7 @@ from pgso.cli.choices import opt
 from pgso.cli.main import command
 from pgso.cli.terminal import Console
 from pgso.errors import InputError
-from pgso.gso.presets import PRESETS, TABLE_1, resolve
+from pgso.gso.parameters import PRESETS, TABLE_1, PGSOParameters
 from pgso.records import RunSpec
 from pgso.records.files import write_atomically
 from pgso.records.store import read_record
@@ -65,7 +65,7 @@ def spectrum(
         what, operators = "presets", {name: PRESETS[name] for name in TABLE_1}
     else:
         chosen = RunSpec(dataset="-", preset=choices.read_choice("preset", what)).preset
-        operators = {what: resolve(chosen or what)}
+        operators = {what: PGSOParameters.of(chosen or what)}
     if source is None:
         raise InputError("name a dataset or a file, for example: pgso spectrum karate")
     # Other settings, another folder: nothing is overwritten but the same once more.

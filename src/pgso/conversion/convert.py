@@ -4,6 +4,7 @@ import copy
 import inspect
 import warnings
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
 
 import torch
@@ -17,7 +18,6 @@ from pgso.graph.memo import is_wrapped
 from pgso.gso.module import PGSO, EdgeMasking
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import PGSOParameters, Scalar
-from pgso.gso.presets import resolve
 from pgso.registry import load_plugins
 
 M = TypeVar("M", bound=nn.Module)
@@ -104,7 +104,7 @@ def convert(
     wide = torch.float64 if like.dtype == torch.float64 else torch.float32
     for layer in layers:
         adapter = ADAPTERS[type(layer)]
-        S = (adapter.start(layer) if preset is None else resolve(preset)).as_floats()
+        S = (adapter.start(layer) if preset is None else PGSOParameters.of(preset)).as_floats()
         made = [PGSO(S, learn).train(model.training) for _ in range(adapter.num_hops(layer))]
         operators = [gso.to(device=like.device, dtype=wide) for gso in made]
         if operator == "pgso":
@@ -113,7 +113,8 @@ def convert(
         layer.adopt(operators)
     hooks = model._forward_pre_hooks.values()
     if _sharing(model) and not any(isinstance(hook, HandDown) for hook in hooks):
-        model.register_forward_pre_hook(HandDown(model), with_kwargs=True)
+        names = list(inspect.signature(model.forward).parameters)
+        model.register_forward_pre_hook(HandDown(names), with_kwargs=True)
     if freeze == "backbone":
         learned = {id(p) for m in model.modules() if isinstance(m, PGSO) for p in m.parameters()}
         for parameter in model.parameters():
@@ -139,14 +140,14 @@ def _chosen(found: dict[str, Any], only: Only) -> dict[str, Any]:
     return {name: layer for name, layer in found.items() if name in chosen}
 
 
+@dataclass
 class HandDown:
     """Called before a converted model: layers that share S and read the graph alike share γ.
 
     The operators travel with the edge_index: a layer that is handed other edges makes its own γ.
     """
 
-    def __init__(self, model: nn.Module) -> None:
-        self.names = list(inspect.signature(model.forward).parameters)
+    names: list[str]  # of the arguments of the model's ``forward``
 
     def __call__(self, model: nn.Module, args: Any, kwargs: Any) -> Any:
         """The arguments, with operators on the edge_index; None for the arguments as they are."""

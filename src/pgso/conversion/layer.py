@@ -16,13 +16,11 @@ from pgso.graph.inputs import (
     check_sparse_size,
     edges_of_data,
     edges_of_torch_sparse,
-    sparse_size,
     weight_type,
 )
 from pgso.gso.module import PGSO, STEPS, WithoutMessages
 from pgso.gso.operator import ShiftOperator
-from pgso.gso.parameters import PGSOParameters
-from pgso.gso.presets import PRESETS
+from pgso.gso.parameters import PRESETS, PGSOParameters
 
 
 @dataclass(frozen=True)
@@ -253,14 +251,8 @@ class Converted(WithoutMessages):
         """How the layer reads a graph; by default its edges and degrees as they are."""
         return Reading()
 
-    @property
-    def propagate(self) -> Any:
-        """What PyG's ``forward`` calls. PyG also sets it on layers that are explained: not here."""
-        return self.propagated
-
-    @propagate.setter
-    def propagate(self, value: Any) -> None:
-        pass
+    # What PyG's ``forward`` calls. PyG also sets it on layers that are explained: not here.
+    propagate = property(lambda self: self.propagated, lambda self, value: None)
 
     def propagated(self, given: Given, x: Tensor, **ignored: Any) -> Tensor:
         """γ x, in the type of PyG's messages."""
@@ -388,7 +380,9 @@ def two_sets(
             "with the flow 'target_to_source' a converted layer takes one set of nodes"
         )
     count = source.size(-2) if target is None else target.size(-2)
-    declared = sparse_size(edge_index)[1]  # in PyG it comes before ``size``
+    declared = None  # by an EdgeIndex: in PyG it comes before ``size``
+    if hasattr(edge_index, "sparse_size"):
+        declared = edge_index.sparse_size()[1]
     if declared is not None:
         count = declared if target is None else count
     elif size is not None and size[1] is not None:

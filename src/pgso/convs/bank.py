@@ -10,7 +10,7 @@ from pgso.convs.architecture import CONVS, Conv, OnGraph, propagated
 from pgso.convs.sparse_features import Features, Linear, Pair, as_features, as_pair
 from pgso.errors import InputError
 from pgso.gso.module import PGSO, Shape
-from pgso.gso.presets import resolve
+from pgso.gso.parameters import PGSOParameters
 
 SELF = "self"
 TERMS = ("self", "gcn")
@@ -36,7 +36,7 @@ class Term(NamedTuple):
                 raise InputError(
                     f"a term has a preset's name or seven numbers with commas, got {preset!r}"
                 ) from None
-        resolve(start)
+        PGSOParameters.of(start)
         if at and not edges:
             raise InputError(f'after @ a term names its edges, as in "{preset}@out", got {text!r}')
         return cls(start, edges or None)

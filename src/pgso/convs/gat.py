@@ -12,7 +12,7 @@ from pgso.convs.sparse_features import Features, Linear, as_features, check_drop
 from pgso.errors import InputError
 from pgso.graph import Graph, weighted_product
 from pgso.graph.degrees import on_edges, softmax_over_edges
-from pgso.graph.inputs import check_rows
+from pgso.graph.inputs import check_features
 from pgso.gso.module import PGSO
 from pgso.gso.node_shift import OnPattern
 
@@ -114,7 +114,7 @@ class GATConv(Conv):
         else:
             (operator,) = self.on(x, edge_index, edge_weight)
         hidden = self.lin(x)
-        check_rows(hidden, operator.shape[1], operator.device)
+        check_features(hidden, operator.shape[1], operator.device)
         if not isinstance(operator, OnPattern):
             raise InputError(f"attention needs γ itself, not a {type(operator).__name__}")
         graph, vectors, parts = operator.graph, operator.factors(hidden.dtype), []

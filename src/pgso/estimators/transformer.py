@@ -14,7 +14,6 @@ from pgso.errors import InputError
 from pgso.estimators.estimator import check_columns
 from pgso.graph import Graph
 from pgso.gso.parameters import PGSOParameters
-from pgso.gso.presets import resolve
 from pgso.gso.shift import apply_pgso
 
 
@@ -83,7 +82,7 @@ class PGSOFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         if isinstance(self.hops, bool) or not isinstance(self.hops, Integral) or self.hops < 1:
             raise InputError(f"hops must be a whole number from 1 on, got {self.hops!r}")
         several = not isinstance(self.operator, str) and np.ndim(self.operator) == 2
-        chosen = [resolve(S) for S in (self.operator if several else [self.operator])]
+        chosen = [PGSOParameters.of(S) for S in (self.operator if several else [self.operator])]
         chosen *= self.hops if len(chosen) == 1 else 1
         if len(chosen) < self.hops:
             raise InputError(f"{self.hops} hops need one S, or one each; got {len(chosen)}")

@@ -9,7 +9,7 @@ from pgso.bases import undirected
 from pgso.errors import InputError
 from pgso.graph import Graph, Relations
 from pgso.gso.operator import ShiftOperator
-from pgso.gso.presets import resolve
+from pgso.gso.parameters import PGSOParameters
 from pgso.gso.shift import shift
 from pgso.records.spec import SevenNumbers
 
@@ -32,7 +32,7 @@ class Letter:
     @classmethod
     def of(cls, preset: str, edges: str = ANY) -> "Letter":
         """The operator of a preset."""
-        return cls(preset, tuple(resolve(preset).as_floats()), edges)  # type: ignore[arg-type]
+        return cls(preset, tuple(PGSOParameters.of(preset).as_floats()), edges)  # type: ignore[arg-type]
 
     @property
     def term(self) -> str:

@@ -17,7 +17,7 @@ from pgso.finding.blocks import Word
 from pgso.finding.columns import LABEL_PATHS
 from pgso.finding.problem import Problem
 from pgso.finding.propagation import Letter
-from pgso.gso.presets import PRESETS
+from pgso.gso.parameters import PRESETS
 from pgso.records.finding import GraphStatistics, RungRecord
 from pgso.registry import Registry
 

@@ -5,43 +5,39 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from pgso.graph.graph import Graph
+from pgso.graph.graph import Graph, once
 from pgso.graph.inputs import weight_type
 from pgso.graph.pattern import Pattern
 
 MANY_NODES = 1024  # with fewer nodes, grouping them by degree costs more than it saves
 
 
+@once
 def received_weight(graph: Graph, sent: bool = False) -> Tensor:  # (n,)
     """Σ_{j≠i} |A_ij|: what a node gets from others, or gives them, signs aside; in double."""
-    sent = sent and not graph.is_undirected
-
-    def make() -> Tensor:
-        pattern, ends = graph.pattern, graph.pattern.row
-        if sent:
-            pattern, ends = graph.transposed, graph.pattern.col
-        if graph.weight is None:
-            assert pattern.rowptr is not None
-            return (pattern.rowptr.diff() - int(not graph.is_bipartite)).double()
-        size = graph.weight.double().abs()
-        if not graph.is_bipartite:
-            size = size.index_fill(0, graph.pattern.diagonal, 0)
-        return size.new_zeros(pattern.shape[0]).index_add(0, ends, size)
-
-    return graph.memo(("received_weight", sent), make)
-
-
-def with_edges(graph: Graph, pattern: Pattern) -> Tensor | None:  # (rows,) of booleans
-    """Which rows of A's pattern, or of its transpose's, have an edge or self-loop; None: all."""
-
-    def make() -> Tensor | None:
+    if sent and graph.is_undirected:
+        return received_weight(graph)
+    pattern, ends = graph.pattern, graph.pattern.row
+    if sent:
+        pattern, ends = graph.transposed, graph.pattern.col
+    if graph.weight is None:
         assert pattern.rowptr is not None
-        present = pattern.rowptr.diff() > int(not graph.is_bipartite)
-        if graph.loops is not None:
-            present |= graph.loops.detach() != 0
-        return None if bool(present.all()) else present
+        return (pattern.rowptr.diff() - int(not graph.is_bipartite)).double()
+    size = graph.weight.double().abs()
+    if not graph.is_bipartite:
+        size = size.index_fill(0, graph.pattern.diagonal, 0)
+    return size.new_zeros(pattern.shape[0]).index_add(0, ends, size)
 
-    return graph.memo(("with_edges", pattern is graph.pattern), make)
+
+@once
+def with_edges(graph: Graph, by_column: bool) -> Tensor | None:  # (rows,) of booleans
+    """Which rows of A, or which columns, have an edge or self-loop; None: all."""
+    rowptr = (graph.transposed if by_column else graph.pattern).rowptr
+    assert rowptr is not None
+    present = rowptr.diff() > int(not graph.is_bipartite)
+    if graph.loops is not None:
+        present |= graph.loops.detach() != 0
+    return None if bool(present.all()) else present
 
 
 class NodeKinds(NamedTuple):
@@ -54,24 +50,21 @@ class NodeKinds(NamedTuple):
     number: Tensor | None  # (k,) how many nodes there are of it
 
 
+@once
 def kinds_of_nodes(graph: Graph) -> NodeKinds:
     """The kinds of a graph's nodes.
 
     There are few in a large unweighted graph: a power is taken once for each of them, not for each
     node. Where more than the number of neighbours tells nodes apart, there is a kind per node.
     """
-
-    def make() -> NodeKinds:
-        degree, received = graph.row_sums, received_weight(graph)
-        loops = None if graph.loops is None else graph.loops.double()
-        alike = graph.weight is None and loops is None and graph.sample is None
-        if alike and degree.numel() >= MANY_NODES and torch.equal(degree, received):
-            kinds, kind, number = degree.unique(return_inverse=True, return_counts=True)
-            if kinds.numel() <= degree.numel() / 8:
-                return NodeKinds(kinds, kinds, None, kind, number)
-        return NodeKinds(degree, received, loops, None, None)
-
-    return graph.memo("kinds_of_nodes", make)
+    degree, received = graph.row_sums, received_weight(graph)
+    loops = None if graph.loops is None else graph.loops.double()
+    alike = graph.weight is None and loops is None and graph.sample is None
+    if alike and degree.numel() >= MANY_NODES and torch.equal(degree, received):
+        kinds, kind, number = degree.unique(return_inverse=True, return_counts=True)
+        if kinds.numel() <= degree.numel() / 8:
+            return NodeKinds(kinds, kinds, None, kind, number)
+    return NodeKinds(degree, received, loops, None, None)
 
 
 class EdgeList(Graph):

@@ -4,6 +4,7 @@ import weakref
 from collections.abc import Callable, Hashable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -207,7 +208,9 @@ class Graph:
                 if without.is_undirected:
                     return without
         turning = (structure.transposed, structure.transposition)
-        row_sums = _sums(entries, pattern.row, pattern.shape[0])
+        # In double precision: sums of many weights, and powers of the sums, need the digits.
+        wide = entries.double()
+        row_sums = wide.new_zeros(pattern.shape[0]).index_add(0, pattern.row, wide)
         count = nnz if diagonal is None else nnz - diagonal.numel() + num_loops
         return cls(pattern, *turning, is_undirected, weight, loops, row_sums, count, entries.dtype)
 
@@ -284,9 +287,12 @@ class Graph:
             return self.row_sums
         if self.sample is not None:  # its degrees are the whole graph's
             return self.sample.graph.column_sums.to(self.device)[self.sample.nodes]
-        return self.memo(
-            "column_sums", lambda: _sums(self.entries, self.pattern.col, self.shape[1])
-        )
+
+        def make() -> Tensor:
+            wide = self.entries.double()
+            return wide.new_zeros(self.shape[1]).index_add(0, self.pattern.col, wide)
+
+        return self.memo("column_sums", make)
 
     @property
     def entries(self) -> Tensor:  # (nnz,)
@@ -410,6 +416,16 @@ class Graph:
         return f"Graph(num_nodes={nodes}, num_edges={self.num_edges}, {direction}, {weights})"
 
 
+def once(make: Callable[..., V]) -> Callable[..., V]:
+    """Decorate a function of a graph whose values are computed once and kept with the graph."""
+
+    @wraps(make)
+    def kept(graph: Graph, *given: Hashable) -> V:
+        return graph.memo((make, *given), lambda: make(graph, *given))
+
+    return kept
+
+
 # By edge_index (docs/speed.md) and number of nodes: its structure, and graphs by edge_weight.
 _edges: Memo[dict[NumNodes | None, tuple[Structure, Graph, Memo[Graph]]]] = Memo()
 _matrices: Memo[Graph] = Memo()  # by matrix
@@ -418,9 +434,3 @@ _matrices: Memo[Graph] = Memo()  # by matrix
 def sparse_matrix(index: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
     """A torch.sparse COO tensor of entries that are sorted and distinct already."""
     return torch.sparse_coo_tensor(index, values, shape, is_coalesced=True, check_invariants=False)
-
-
-def _sums(entries: Tensor, ends: Tensor, num_nodes: int) -> Tensor:  # (n,)
-    """In double precision: sums of many weights, and powers of the sums, need the digits."""
-    wide = entries.double()
-    return wide.new_zeros(num_nodes).index_add(0, ends, wide)

@@ -161,16 +161,11 @@ def check_edge_index(
     return shape[0], shape[1]
 
 
-def sparse_size(edge_index: Any) -> tuple[int | None, int | None]:  # sources, targets
-    """How many nodes PyG's ``EdgeIndex`` is made for; None where it does not say."""
-    declared = getattr(edge_index, "sparse_size", None)
-    sources, targets = (None, None) if declared is None else declared()
-    return sources, targets
-
-
 def check_sparse_size(edge_index: Any, sources: int, targets: int) -> None:
     """Refuse another number of nodes than PyG's ``EdgeIndex`` is made for."""
-    size = sparse_size(edge_index)
+    if not hasattr(edge_index, "sparse_size"):
+        return
+    size = edge_index.sparse_size()  # None where it does not say
     for name, count, declared in zip(("source", "target"), (sources, targets), size, strict=True):
         if declared is not None and declared != count:
             raise InputError(
@@ -221,8 +216,11 @@ def check_reversible(graph: Any) -> None:
         )
 
 
-def check_features(x: Tensor) -> int:
-    """Refuse anything but a dense floating-point tensor with rows; return their number."""
+def check_features(x: Tensor, num_nodes: int | None = None, device: Any = None) -> int:
+    """Refuse anything but a dense floating-point tensor with rows; return their number.
+
+    With the number and the device of a graph's nodes, x must have as many rows, and be there.
+    """
     if not isinstance(x, Tensor):
         raise InputError(f"x must be a tensor of shape (n, F), got {type(x).__name__}")
     if x.layout != torch.strided:
@@ -233,7 +231,14 @@ def check_features(x: Tensor) -> int:
         )
     if x.dim() == 0:
         raise InputError("x must have one row per node, shape (n, F), got a single number")
-    return x.size(max(-2, -x.dim()))
+    rows = x.size(max(-2, -x.dim()))
+    if num_nodes is not None and rows != num_nodes:
+        raise InputError(
+            f"x must have one row per node, shape ({num_nodes}, F), got {tuple(x.shape)}"
+        )
+    if device is not None and x.device != device:
+        raise InputError(f"x is on {x.device}, the graph on {device}; move one: graph.to(x.device)")
+    return rows
 
 
 def check_pair(x: Any) -> tuple[Any, Any]:
@@ -242,13 +247,3 @@ def check_pair(x: Any) -> tuple[Any, Any]:
         raise InputError(f"a pair of features is (x_source, x_target), got {len(x)} of them")
     source, target = x
     return source, target
-
-
-def check_rows(x: Tensor, num_nodes: int, device: torch.device) -> None:
-    """Refuse x unless it has one row per node of the graph, and is where the graph is."""
-    if check_features(x) != num_nodes:
-        raise InputError(
-            f"x must have one row per node, shape ({num_nodes}, F), got {tuple(x.shape)}"
-        )
-    if x.device != device:
-        raise InputError(f"x is on {x.device}, the graph on {device}; move one: graph.to(x.device)")

@@ -13,21 +13,21 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 def learns(value: Tensor) -> bool:
     """Whether a derivative in it may be asked for: backwards, or forwards if it has a tangent."""
-    if value.requires_grad or not is_transformed():
+    if value.requires_grad or torch.compiler.is_compiling() or forward_ad._current_level < 0:
         return value.requires_grad
     return forward_ad.unpack_dual(value).tangent is not None
 
 
-def is_transformed() -> bool:
-    """Whether ``torch.func`` or forward-mode differentiation is at work."""
-    return not torch.compiler.is_compiling() and (
-        torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
-    )
-
-
 def is_eager() -> bool:
-    """Whether numbers may be looked at: no program is being traced, no transform is at work."""
-    return not torch.compiler.is_compiling() and not is_transformed()
+    """Whether numbers may be looked at: no program is being traced, no transform is at work.
+
+    Transforms are those of ``torch.func``, and forward-mode differentiation.
+    """
+    return not (
+        torch.compiler.is_compiling()
+        or torch._C._are_functorch_transforms_active()
+        or forward_ad._current_level >= 0
+    )
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from pgso.graph.inputs import check_edge_index, sparse_size
-from pgso.graph.memo import is_transformed
+from pgso.graph.inputs import check_edge_index
+from pgso.graph.memo import is_eager
 
 if TYPE_CHECKING:
     from pgso.graph.graph import Graph
@@ -74,8 +74,8 @@ class Structure:
 
         Unless ``num_nodes`` are (targets, sources), the diagonal is part of the pattern.
         """
-        if num_nodes is None:
-            sources, targets = sparse_size(edge_index)
+        if num_nodes is None and hasattr(edge_index, "sparse_size"):  # PyG's EdgeIndex
+            sources, targets = edge_index.sparse_size()
             if sources is not None and targets is not None:
                 num_nodes = sources if sources == targets else (targets, sources)
         shape = rows, columns = check_edge_index(edge_index, num_nodes)
@@ -254,7 +254,8 @@ def weighted_product(
     an operator where only the seven scalars do.
     """
     pattern = graph.pattern
-    if pattern.rowptr is None or is_transformed():  # torch knows all derivatives of these
+    transformed = not torch.compiler.is_compiling() and not is_eager()
+    if pattern.rowptr is None or transformed:  # torch knows all derivatives of these
         messages = values.unsqueeze(-1) * x.index_select(0, pattern.col)
         return x.new_zeros(pattern.shape[0], *x.shape[1:]).index_add(0, pattern.row, messages)
     heads = (values, x) if x.dim() == 3 else (values.unsqueeze(1), x.unsqueeze(1))

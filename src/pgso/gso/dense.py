@@ -8,8 +8,7 @@ from torch import Tensor
 from pgso.errors import InputError
 from pgso.graph.inputs import weight_type
 from pgso.gso.formula import positive_power
-from pgso.gso.parameters import Scalar
-from pgso.gso.presets import resolve
+from pgso.gso.parameters import PGSOParameters, Scalar
 
 
 def dense_pgso(
@@ -39,7 +38,7 @@ def dense_pgso(
         raise InputError("an adjacency matrix must hold real, finite numbers")
     if not adjacency.is_floating_point():
         adjacency = adjacency.to(weight_type())
-    m1, m2, m3, e1, e2, e3, a = resolve(S)
+    m1, m2, m3, e1, e2, e3, a = PGSOParameters.of(S)
     identity = torch.eye(adjacency.size(0), dtype=adjacency.dtype, device=adjacency.device)
     A_a = adjacency + a * identity
     d = A_a.sum(dim=1)

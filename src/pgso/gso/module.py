@@ -15,7 +15,6 @@ from pgso.graph.inputs import check_reversible
 from pgso.gso.node_shift import OnPattern
 from pgso.gso.operator import Features, ShiftOperator
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
-from pgso.gso.presets import resolve
 from pgso.gso.shift import DEGREES, check_one_set, graph_for, num_nodes_of, unchecked_shift
 
 Shape = str | tuple[str, int]
@@ -139,7 +138,7 @@ class PGSO(EdgeMasking):
         if degrees not in DEGREES:
             raise UnknownNameError("degrees", degrees, DEGREES)
         self.degrees, self.edges, self.shape = degrees, edges, shape
-        self.start = resolve(S).as_floats()
+        self.start = PGSOParameters.of(S).as_floats()
         wanted = learn if not isinstance(learn, bool) else NAMES if learn else ()
         wanted = (wanted,) if isinstance(wanted, str) else wanted
         if not isinstance(wanted, Collection):
@@ -206,7 +205,7 @@ class PGSO(EdgeMasking):
 
     def on(
         self,
-        graph: Graph | Tensor,
+        graph: Graph | Relations | Tensor,
         edge_weight: Tensor | None = None,  # (E,), with an edge_index only
         masked: bool = True,
         num_nodes: int | tuple[int, int] | None = None,
@@ -216,7 +215,13 @@ class PGSO(EdgeMasking):
         It has the S of this moment. Layers that share S are handed the same operator, so that what
         depends on S and the graph is computed once. ``masked``: with an explainer's mask, if any.
         """
-        given = self._part(graph)
+        given: Any = graph
+        if isinstance(graph, Relations):
+            given = graph.part(None if self.edges in ("in", "out") else self.edges)
+        elif self.edges not in (None, "in", "out"):
+            raise InputError(
+                f"this operator acts on the relation {self.edges!r}, but the graph has no relations"
+            )
         graph = Graph.of(given, edge_weight, num_nodes)
         if self.edges == "out":
             check_reversible(graph)
@@ -234,17 +239,7 @@ class PGSO(EdgeMasking):
 
     def graph_of(self, graph: Graph | Relations) -> Graph:
         """The graph that it acts on: all edges, all edges reversed, or one relation."""
-        part: Graph = self._part(graph)
-        return part.T if self.edges == "out" else part
-
-    def _part(self, graph: Any) -> Any:
-        if isinstance(graph, Relations):
-            return graph.part(None if self.edges in ("in", "out") else self.edges)
-        if self.edges not in (None, "in", "out"):
-            raise InputError(
-                f"this operator acts on the relation {self.edges!r}, but the graph has no relations"
-            )
-        return graph
+        return self.on(graph, masked=False).graph
 
     def forward(
         self,

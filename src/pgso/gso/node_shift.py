@@ -31,7 +31,7 @@ from pgso.errors import InputError
 from pgso.graph import Graph, is_eager, learns, product, row_dots, turn, weighted_product
 from pgso.graph.degrees import kinds_of_nodes, received_weight, with_edges
 from pgso.graph.graph import sparse_matrix
-from pgso.graph.inputs import check_rows
+from pgso.graph.inputs import check_features
 from pgso.gso.formula import Factors, NodeVectors, array_factors, factors
 from pgso.gso.operator import ShiftOperator
 
@@ -44,7 +44,7 @@ def is_plain(op: "OnPattern") -> bool:
     traced programs, ``torch.func`` and forward mode.
     """
     graph = op.graph
-    if not isinstance(op, NodeShift) or not graph.is_sorted or op.values is not None:
+    if not isinstance(op, NodeShift) or graph.pattern.rowptr is None or op.values is not None:
         return False
     if not is_eager():
         return False
@@ -100,8 +100,9 @@ class Held:
         formula at the top would leave a rounding error; without o there is no difference.
         """
         graph, found = self.graph, []
-        for by, pattern in ((self.left, graph.pattern), (self.right, graph.transposed)):
-            present = None if self.own is None else with_edges(graph, pattern)
+        turned = graph.transposed is not graph.pattern
+        for by, by_column in ((self.left, False), (self.right, turned)):
+            present = None if self.own is None else with_edges(graph, by_column)
             is_used = by != 0 if present is None else (by != 0) & present
             found.append(torch.where(is_used, by, torch.inf))
         return found[0], found[1]
@@ -281,7 +282,10 @@ class NodeShift(OnPattern):
             return super()._matmul(x)
         held, m2, own = self._once(f"_held_{x.dtype}", lambda: self._hold(x.dtype))
         inputs = (held.own, held.left, held.right, held)
-        out: Tensor = over_nodes(lambda flat: Propagation.apply(flat, *inputs), x)
+        if x.dim() == 2:
+            out: Tensor = Propagation.apply(x, *inputs)
+        else:
+            out = over_nodes(lambda flat: Propagation.apply(flat, *inputs), x)
         if m2 is None:
             return out
         out = (m2.unsqueeze(1) if m2.dim() else m2).to(x.dtype) * out
@@ -313,7 +317,7 @@ class NodeShift(OnPattern):
                 got, number = kinds.received.numpy(), kinds.number.numpy()  # type: ignore[union-attr]
                 given = got * number
             else:
-                got, given = (received_weight(graph, sent).numpy() for sent in (False, True))
+                got, given = received_weight(graph).numpy(), received_weight(graph, True).numpy()
                 loops = 0.0 if graph.loops is None else np.abs(graph.loops.numpy())
             typical = (parts.right @ given) / max(given.sum(), 1e-300)  # the mean r of a neighbour
             rest = np.abs(parts.outer) * (got * typical + loops * parts.right)
@@ -349,7 +353,7 @@ class NodeShift(OnPattern):
         out = between.times(source)
         if target is None:
             return out
-        check_rows(target, self.shape[0], self.device)
+        check_features(target, self.shape[0], self.device)
         parts = [x if x.dim() > 1 else x.unsqueeze(1) for x in (source, target)]
         wide = [x.shape[:-2] + x.shape[-1:] for x in parts]
         if wide[0] != wide[1]:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pgso.errors import InputError
 from pgso.graph.graph import sparse_matrix
-from pgso.graph.inputs import check_pair, check_rows
+from pgso.graph.inputs import check_features, check_pair
 
 if TYPE_CHECKING:
     import os
@@ -62,7 +62,7 @@ class ShiftOperator(Shown, ABC):
         """γ x: what ``op @ x`` does, under a name that ``torch.compile`` can trace."""
         if isinstance(x, (tuple, list)):
             return self._apply_pair(*check_pair(x))
-        check_rows(x, self.shape[1], self.device)
+        check_features(x, self.shape[1], self.device)
         return self._matmul(x) if x.dim() > 1 else self._matmul(x.unsqueeze(1)).squeeze(1)
 
     def _apply_pair(self, source: Tensor, target: Tensor | None) -> Tensor:

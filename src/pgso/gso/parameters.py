@@ -1,10 +1,11 @@
-"""Definition 2: the parameter tuple S of the parametrised graph shift operator."""
+"""Definition 2 and Table 1: S, known operators as choices of S, and where learning may start."""
 
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pgso.errors import InputError
+from pgso.registry import Registry
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,8 +33,10 @@ class PGSOParameters(NamedTuple):
     a: Scalar
 
     @classmethod
-    def of(cls, values: "Sequence[Scalar] | Tensor") -> "PGSOParameters":
-        """Check that there are seven finite numbers and name them."""
+    def of(cls, values: "str | Sequence[Scalar] | Tensor") -> "PGSOParameters":
+        """The S of a preset's name, or of seven finite numbers, which are checked and named."""
+        if isinstance(values, str):
+            return PRESETS[values]
         try:
             given = tuple(values)
         except TypeError:
@@ -63,3 +66,26 @@ def as_float(value: Scalar) -> float:
     if getattr(value, "ndim", 0):  # a tensor of shape (1,) would change the shape of γ x
         raise TypeError("not a scalar")
     return float(value.detach() if hasattr(value, "detach") else value)
+
+
+# fmt: off
+PRESETS: Registry[PGSOParameters] = Registry("preset", {
+    #                                       m1  m2  m3  e1    e2    e3  a
+    "adjacency":             PGSOParameters(0,  1,  0,  0,  0,    0,    0),  # A
+    "laplacian":             PGSOParameters(1, -1,  0,  1,  0,    0,    0),  # L = D - A
+    "signless_laplacian":    PGSOParameters(1,  1,  0,  1,  0,    0,    0),  # Q = D + A
+    "random_walk_laplacian": PGSOParameters(0, -1,  1,  0, -1,    0,    0),  # I - D^-1 A
+    "symmetric_laplacian":   PGSOParameters(0, -1,  1,  0, -0.5, -0.5,  0),  # I - D^-1/2 A D^-1/2
+    "gcn":                   PGSOParameters(0,  1,  0,  0, -0.5, -0.5,  1),  # D_1^-1/2 A_1 D_1^-1/2
+    "mean":                  PGSOParameters(0,  1,  0,  0, -1,    0,    0),  # D^-1 A
+    # Not in Table 1:
+    "gin":                   PGSOParameters(0,  1,  1,  0,  0,    0,    0),  # A + I
+    "quarter":               PGSOParameters(0,  1,  0,  0, -0.25, -0.25, 0),  # D^-1/4 A D^-1/4
+    "three_quarters":        PGSOParameters(0,  1,  0,  0, -0.75, -0.25, 0),  # D^-3/4 A D^-1/4
+    "transition":            PGSOParameters(0,  1,  0,  0,  0,   -1,    0),  # A D^-1
+    "gat":                   PGSOParameters(0,  1,  0,  0,  0,    0,    1),  # A_1, for attention
+    "zeros":                 PGSOParameters(0,  0,  0,  0,  0,    0,    0),  # naive start of 5.2
+})
+# fmt: on
+
+TABLE_1 = tuple(PRESETS)[:7]

@@ -12,8 +12,7 @@ from pgso.graph.inputs import check_features, check_pair
 from pgso.gso.formula import factors
 from pgso.gso.node_shift import ChannelShift, NodeShift, OnPattern
 from pgso.gso.operator import Features, ShiftOperator
-from pgso.gso.parameters import NAMES, Scalar
-from pgso.gso.presets import PRESETS, resolve
+from pgso.gso.parameters import NAMES, PRESETS, PGSOParameters, Scalar
 
 DEGREES = ("row", "both")
 
@@ -55,7 +54,7 @@ def shift(
             raise InputError("S must be finite, got a value that is not")
         S = S.clone()  # what becomes of the caller's tensor changes nothing
     elif is_eager() or not isinstance(S, Tensor):
-        S = resolve(S)
+        S = PGSOParameters.of(S)
     learned = S.requires_grad if isinstance(S, Tensor) else any(map(torch.is_tensor, S))
     return unchecked_shift(prepared, S, degrees, fixed=not learned)
 
@@ -146,7 +145,8 @@ def nearest_preset(
     """
 
     def entries_of(S: str | Sequence[Scalar] | Tensor) -> Tensor:
-        return unchecked_shift(graph, resolve(S).as_floats(), degrees).entries(torch.float64)
+        floats = PGSOParameters.of(S).as_floats()
+        return unchecked_shift(graph, floats, degrees).entries(torch.float64)
 
     entries = entries_of(S)
     size = entries.norm()

@@ -12,7 +12,6 @@ from pgso.drawing import ORANGE, PALETTE
 from pgso.errors import InputError
 from pgso.graph import Graph
 from pgso.gso.parameters import NAMES, PGSOParameters, Scalar
-from pgso.gso.presets import resolve
 from pgso.spectrum.certified import undirected
 from pgso.spectrum.eigen import NotConvergedError, eigenvalues
 from pgso.spectrum.interval import interval
@@ -47,7 +46,7 @@ class Summary:
 def summarise(graph: Graph, name: str, S: str | Sequence[Scalar], k: int = 6) -> Summary:
     """Bounds by both methods, up to k extreme eigenvalues, and the density."""
     graph = undirected(graph)
-    params = resolve(S).as_floats()
+    params = PGSOParameters.of(S).as_floats()
     low, high = map(float, interval(graph, params, "theorem2"))
     if not max(abs(low), abs(high), float(graph.degree.abs().max())) < LARGEST:
         raise InputError(
