@@ -68,9 +68,10 @@ def test_new_rows_and_their_edges_are_enough(found):
 
 
 def test_a_node_without_edges_is_predicted(found):
-    _, _, model, (new, _) = found
+    _, _, model, (new, links) = found
     lonely = model.predict(new)
     assert list(lonely.index) == list(new["customer"])
+    assert model.predict(new, links[:0]).equals(lonely)
     one = model.predict(new[:1])
     assert np.allclose(numbers(one), numbers(lonely[:1]), atol=1e-6)
 

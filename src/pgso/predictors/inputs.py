@@ -64,6 +64,7 @@ def asked_of(
         if x is not None and not hasattr(x, "iloc"):
             got = type(x).__name__
             raise InputError(f"a frame of nodes comes with a frame of edges, not {got}")
+        x = None if x is not None and x.empty else x  # new rows without edges
         if x is None and model.memory is None:
             raise InputError("give the frame of edges too; the model has not kept its graph")
         kept = {k: v for k, v in model.spec.data_options.items() if k not in ABOUT_ANSWERS}
