@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch_geometric import nn as pyg
 
-from pgso import GNN, PGSO, PRESETS, BankConv, Graph, convert, operators
+from pgso import GNN, PGSO, PRESETS, BankConv, Graph, Relations, convert, operators
 from pgso.errors import InputError
 from pgso.spectrum import interval
 
@@ -44,6 +44,16 @@ def test_a_layer_of_several_operators_has_a_row_for_each():
     hops = operators(convert(pyg.SGConv(4, 2, K=3), operator="mpgso"), PATH)
     assert hops.operator.tolist() == [0, 1, 2]
     assert set(hops.layer) == {""}
+
+
+def test_an_operator_of_one_relation_is_that_of_its_edges():
+    bank = BankConv(4, 2, terms=("gcn@likes", "mean@out"))
+    relations = Relations({"likes": PATH, "knows": torch.tensor([[0, 1], [2, 2]])})
+    table = operators(bank, relations)
+    assert table.nearest.tolist() == operators(bank).nearest.tolist() == ["gcn", "mean"]
+    low, _ = interval(PGSO("gcn", learn=False).on(PATH))
+    assert table.low[0] == pytest.approx(float(low))
+    assert math.isnan(table.low[1])
 
 
 def test_without_a_graph_and_on_a_directed_one_there_is_no_interval():

@@ -57,13 +57,12 @@ def operators(model: nn.Module, graph: Any = None) -> "pandas.DataFrame":
         if isinstance(module, PGSO):
             if module not in found:
                 S = module.parameters_tuple()
-                acts_on = club if given is None else module.graph_of(given)
+                on_graph = None if given is None else module.on(given, masked=False)
+                acts_on = club if on_graph is None else on_graph.graph
                 preset, distance = nearest_preset(acts_on, S, module.degrees)
                 low = high = math.nan
-                if given is not None and module.commutes:
-                    on_graph = module.on(acts_on, masked=False)
-                    if on_graph.is_certifiable:
-                        low, high = (float(end) for end in interval(on_graph))
+                if on_graph is not None and module.commutes and on_graph.is_certifiable:
+                    low, high = (float(end) for end in interval(on_graph))
                 found[module] = {
                     "operator": len(found), "learns": ",".join(module.learned), **S._asdict(),
                     "nearest": preset, "distance": distance, "low": low, "high": high,
