@@ -8,6 +8,7 @@ import pgso
 from pgso.errors import InputError
 from pgso.finding import heads
 from pgso.finding.heads import FEWEST_FOR_TREES, _least_squares, _likeliest
+from pgso.finding.ladder import Ladder
 from pgso.report.finding import headline
 from tests.finding.problems import GCN, generated
 
@@ -197,3 +198,19 @@ def test_trees_that_are_asked_for_are_grown_on_a_handful_of_labels():
     )
     assert found.best.head == "boosted"
     assert found.predict().isfinite().all()
+
+
+def test_a_search_takes_one_thread_and_gives_the_others_back(monkeypatch):
+    seen = []
+    real = Ladder._step
+    monkeypatch.setattr(
+        Ladder, "_step", lambda *a: (seen.append(torch.get_num_threads()), real(*a))[1]
+    )
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        pgso.find("karate")
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert set(seen) == {1}

@@ -251,8 +251,11 @@ class Converted(WithoutMessages):
         """How the layer reads a graph; by default its edges and degrees as they are."""
         return Reading()
 
-    # What PyG's ``forward`` calls. PyG also sets it on layers that are explained: not here.
-    propagate = property(lambda self: self.propagated, lambda self, value: None)
+    propagate = property(
+        lambda self: self.propagated,
+        lambda self, value: None,  # PyG sets it on layers that are explained
+        doc="What PyG's ``forward`` calls.",
+    )
 
     def propagated(self, given: Given, x: Tensor, **ignored: Any) -> Tensor:
         """γ x, in the type of PyG's messages."""

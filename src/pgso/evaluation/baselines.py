@@ -118,6 +118,7 @@ def _regression(task: Task, x: Any) -> Array:  # (items, outputs)
 
 def _boosted(task: Task, x: Array) -> Array:  # (items, outputs)
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from threadpoolctl import threadpool_limits
 
     classes = task.num_classes if task.answer == "class" else 0
     options: dict[str, Any] = {"max_iter": 100, "learning_rate": 0.1}
@@ -126,7 +127,8 @@ def _boosted(task: Task, x: Array) -> Array:  # (items, outputs)
     options |= {"max_leaf_nodes": 15, "early_stopping": False, "random_state": 0}
     is_number = task.answer == "value"
     kind = HistGradientBoostingRegressor if is_number else HistGradientBoostingClassifier
-    return _predictions(task, x, lambda _: kind(**options))
+    with threadpool_limits(1):  # on a busy machine two threads take ten times as long
+        return _predictions(task, x, lambda _: kind(**options))
 
 
 def _predictions(task: Task, x: Any, model: Callable[[int], Any]) -> Array:  # (items, outputs)

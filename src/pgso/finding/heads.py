@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from scipy.optimize import nnls
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from pgso.data.arrays import Array
@@ -25,7 +26,7 @@ from pgso.errors import UnknownNameError
 from pgso.evaluation.statistics import Evidence, challenge
 from pgso.finding.blocks import Blocks, Columns, Word
 from pgso.finding.columns import LABEL_PATHS
-from pgso.finding.ladder import AS_GOOD, Fitted, Ladder
+from pgso.finding.ladder import AS_GOOD, Fitted, Ladder, one_thread
 from pgso.finding.problem import FOLDS, Problem, folds_of, losses
 from pgso.finding.propagation import Letter
 from pgso.finding.ridge import sample
@@ -77,6 +78,7 @@ class Head:
         )
 
 
+@one_thread()
 def heads_of(ladder: Ladder, best: Fitted, wanted: str = "auto") -> tuple[Head, list[Head]]:
     """The head that is kept, and all that were tried; one that is wanted needs no evidence."""
     if wanted not in HEADS:
@@ -333,10 +335,13 @@ class Trees:
             weight = None
             if problem.class_weight is not None:
                 weight = problem.class_weight.numpy()[y[keep]]
-            model = HistGradientBoostingClassifier(**options).fit(x[keep], y[keep], weight)
+            with threadpool_limits(1):  # of scikit-learn, which was imported just now
+                model = HistGradientBoostingClassifier(**options).fit(x[keep], y[keep], weight)
             return cls((model,), len(problem.classes), model.n_iter_)
         targets = problem.y[rows].double().numpy()
-        models = [HistGradientBoostingRegressor(**options).fit(x, column) for column in targets.T]
+        kind = HistGradientBoostingRegressor
+        with threadpool_limits(1):
+            models = [kind(**options).fit(x, column) for column in targets.T]
         return cls(tuple(models), 0, max(model.n_iter_ for model in models))
 
     def __call__(self, columns: Array) -> Array:  # (n, p) -> (n, C)

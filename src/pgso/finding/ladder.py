@@ -2,8 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
@@ -20,8 +20,6 @@ from pgso.finding.problem import LEAST_GAIN, Problem, Readout, Said, evidence_of
 from pgso.finding.ridge import PENALTIES, Fit, choose_scales, decomposed, fit, shares_of
 from pgso.finding.rungs import FAMILIES, GCN, GIN, NO_GRAPH, Family, Rung
 
-# From here on decompositions are long enough to be shared by threads. Below, a problem gets one:
-MANY_LABELS = 1000  # on a busy machine two threads took 15 times as long as one on Cora
 MOST_NUMBERS = 400_000_000  # that are kept for rungs to come: 1.5 GiB
 FEW_CLASSES = 10  # up to which the squared error and the log loss want the same penalty
 AS_GOOD = 0.16  # one standard error: the simplest rung that is not further from the best is taken
@@ -29,6 +27,18 @@ RESAMPLES, GROUPS = 500, 2048  # of the labels, which are drawn in so many group
 RISK = 0.05  # of a wrong climb, shared among the steps:
 TO_OWN = {"node": 0.015, "graph": 0.02}  # and 0.005 for each family that extends the kept rung, of
 TO_OTHERS = {"node": 0.02, "graph": 0.025}  # which graph tasks have one and node tasks three
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread: two gain a sixth on Chameleon, and take 15 times as long on a busy machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @dataclass(eq=False)
@@ -79,35 +89,31 @@ class Ladder:
         generator = torch.Generator().manual_seed(1)
         return torch.randperm(len(self.problem.train), generator=generator)[:count]
 
+    @one_thread()
     def climb(self) -> Fitted:
         """Fit every rung, and climb."""
         kind, families = self.problem.kind, sorted(FAMILIES.values(), key=lambda each: each.rank)
-        with ExitStack() as stack:
-            if len(self.problem.train) < MANY_LABELS:
-                stack.callback(torch.set_num_threads, torch.get_num_threads())
-                torch.set_num_threads(1)
-                stack.enter_context(threadpool_limits(1))
-            for family in families:
-                if not family.learns:
-                    self._add(family)
+        for family in families:
+            if not family.learns:
+                self._add(family)
+        self.steps.append(NO_GRAPH)
+        own = (GCN, GIN) if kind == "graph" else (GCN,)
+        references = [self.fitted[name] for name in own if name in self.fitted]
+        kept = self._step(self.fitted[NO_GRAPH], references, TO_OWN[kind])
+        least = kept.rung.complexity
+        more = [f for f in self.fitted.values() if f.rung.complexity >= least and f is not kept]
+        self.incumbent = kept = self._step(kept, more, TO_OTHERS[kind])
+        for family in families:
+            if family.learns:
+                before = set(self.fitted)
+                self._add(family)
+                more = [self.fitted[name] for name in self.fitted if name not in before]
+                learned = any(f.rung.family == "learned" for f in more)
+                without = self.learning_rows if learned else None
+                self.incumbent = kept = self._step(kept, more, family.risk, without)
+        if not (self._beats_no_graph(kept) and self._needs_its_graph(kept)):
             self.steps.append(NO_GRAPH)
-            own = (GCN, GIN) if kind == "graph" else (GCN,)
-            references = [self.fitted[name] for name in own if name in self.fitted]
-            kept = self._step(self.fitted[NO_GRAPH], references, TO_OWN[kind])
-            least = kept.rung.complexity
-            more = [f for f in self.fitted.values() if f.rung.complexity >= least and f is not kept]
-            self.incumbent = kept = self._step(kept, more, TO_OTHERS[kind])
-            for family in families:
-                if family.learns:
-                    before = set(self.fitted)
-                    self._add(family)
-                    more = [self.fitted[name] for name in self.fitted if name not in before]
-                    learned = any(f.rung.family == "learned" for f in more)
-                    without = self.learning_rows if learned else None
-                    self.incumbent = kept = self._step(kept, more, family.risk, without)
-            if not (self._beats_no_graph(kept) and self._needs_its_graph(kept)):
-                self.steps.append(NO_GRAPH)
-                self.incumbent = self.fitted[NO_GRAPH]
+            self.incumbent = self.fitted[NO_GRAPH]
         return self.incumbent
 
     def _beats_no_graph(self, kept: Fitted) -> bool:

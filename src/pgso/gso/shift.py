@@ -154,7 +154,7 @@ def nearest_preset(
     for name, preset in PRESETS.items():
         other = entries_of(preset)
         norms = float(size * other.norm())
-        if norms == 0:
+        if norms <= 1e-12 * float(size):  # a Laplacian of self-loops alone is rounding
             continue
         cosine = min(abs(float(entries @ other)) / norms, 1.0)
         distance = max(0.0, 1 - cosine**2) ** 0.5
