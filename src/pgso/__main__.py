@@ -18,7 +18,10 @@ def main() -> None:
     try:
         run()
     except SystemExit as event:
-        if "torch" in sys.modules and isinstance(event.code, int) and threading.active_count() == 1:
+        tracker: Any = sys.modules.get("joblib.externals.loky.backend.resource_tracker")
+        has_workers = tracker is not None and tracker._resource_tracker._pid is not None
+        is_alone = threading.active_count() == 1 and not has_workers  # else joblib tidies up
+        if "torch" in sys.modules and isinstance(event.code, int) and is_alone:
             leave(event.code)
         raise
     finally:
