@@ -32,7 +32,7 @@ def package(tmp_path):
         with (copy / place).open("a") as file:  # a rung goes below the rungs that are there
             file.write(code)
     (S,) = re.findall(r"^third = (PGSOParameters\([^)]*\))", GUIDE, flags=re.MULTILINE)
-    table = copy / "gso" / "presets.py"
+    table = copy / "gso" / "parameters.py"
     mark = "    # Not in Table 1:\n"
     assert mark in table.read_text()
     table.write_text(table.read_text().replace(mark, f'{mark}    "third": {S},\n'))
