@@ -215,7 +215,7 @@ class Explorer {
     if (series.length) notes.push("Curves: the density of the eigenvalues.");
     if (now && now.at !== this.epoch) notes.push(`Nearest density: after ${now.at} epochs.`);
     if (rug.length) notes.push("Ticks: eigenvalues on the nodes shown below.");
-    find("spectrum-panel").hidden = !notes.length;
+    find("spectrum-panel").hidden = !series.length && !rug.length;
     find("spectrum-note").textContent = notes.join(" ");
     plot.draw({
       axis: "x", series, rug, shade: bounds, shadeColour: colour,

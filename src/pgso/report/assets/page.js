@@ -16,6 +16,7 @@ function shadeConfusion() {
     if (table.tHead?.rows[0].cells[0].textContent !== "true") continue;
     for (const row of table.tBodies[0].rows) {
       const cells = [...row.cells].slice(1, -1), counts = cells.map((cell) => Number(cell.textContent.replaceAll(",", "")));
+      row.cells[row.cells.length - 1].style.paddingLeft = "10px"; // beside a coloured cell
       const total = counts.reduce((sum, count) => sum + count, 0) || 1;
       cells.forEach((cell, k) => {
         const colour = k === row.sectionRowIndex ? "--positive" : "--negative";
