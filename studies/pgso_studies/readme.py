@@ -295,7 +295,7 @@ def _read(path: Path) -> dict[str, Any]:
 PAGES: dict[str, dict[str, Callable[[Path], str]]] = {
     "README.md": {"results": results_table},
     "docs/beyond_one_s.md": {"starts": starts_table},
-    "docs/find.md": {"scores": scores_table, "risk": risk_table},
+    "results/find/page.md": {"scores": scores_table, "risk": risk_table},
     "docs/speed.md": {"speed": speed_table},
 }
 

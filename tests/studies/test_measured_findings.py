@@ -1,4 +1,4 @@
-"""The tables of docs/find.md say what was measured, and nothing else."""
+"""The tables of results/find/page.md say what was measured, and nothing else."""
 
 import json
 

@@ -47,7 +47,7 @@ def find(
     console = Console(stderr=as_json)
     given = choices.pairs(options)
     for option in {"data", "x", "y", "train", "val", "test", "tell", "head"} & given.keys():
-        raise InputError(f"{dataset} has no option {option!r}; see docs/data_formats.md")
+        raise InputError(f"{dataset} has no option {option!r}; see docs/own_data.md")
     asked: dict[str, Any] = {"objective": objective, "seed": seed}
     spec = choices.make_spec(dataset, None, options, head="closed_form", **asked)
 

@@ -210,7 +210,7 @@ class RunSpec(BaseModel):
                     f"beside the options (on the command line: --{name})"
                 )
             if name in ("name", "root", "preparation"):
-                raise InputError(f"{self.dataset} has no option {name!r}; see docs/data_formats.md")
+                raise InputError(f"{self.dataset} has no option {name!r}; see docs/own_data.md")
 
     @property
     def key(self) -> str:

@@ -1,4 +1,4 @@
-"""Every example of the page of formats is read as the page says, by the options that it shows."""
+"""Every example of a shape of data is read as the guide says, by the options that it shows."""
 
 import re
 import shlex
@@ -9,8 +9,9 @@ import pytest
 from pgso.cli.choices import pairs
 from pgso.data import load_task
 
-PAGE = (Path(__file__).parents[2] / "docs" / "data_formats.md").read_text()
-SECTIONS = {text.partition("\n")[0]: text for text in PAGE.split("\n## ")[1:]}
+PAGE = (Path(__file__).parents[2] / "docs" / "own_data.md").read_text()
+EXAMPLES = PAGE.partition("\n## One small example of every shape\n")[2]
+SECTIONS = {text.partition("\n")[0]: text for text in EXAMPLES.split("\n### ")[1:]}
 FILE = re.compile(r'^```csv title="(\w+\.csv)"\n(.*?)^```', flags=re.MULTILINE | re.DOTALL)
 
 
@@ -24,6 +25,8 @@ def test_an_example_becomes_what_the_page_says(title, tmp_path):
     folder.mkdir()
     files = FILE.findall(SECTIONS[title])
     assert files
+    if "With the `labels.csv` of the first example" in SECTIONS[title]:
+        files.append(FILE.findall(SECTIONS["Nodes with a class"])[1])
     for name, content in files:
         (folder / name).write_text(content)
     words = shlex.split(block(SECTIONS[title], "bash"))
