@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.autograd import forward_ad, gradcheck, gradgradcheck
 
-from pgso import Graph, apply_pgso, dense_pgso, polynomial, shift
+from pgso import PGSO, Graph, apply_pgso, dense_pgso, polynomial, shift
 from pgso.errors import InputError
 from pgso.graph import EdgeList
+from pgso.gso import node_shift
 from pgso.gso.formula import positive_power
 from tests.strategies import edge_lists, parameters, random_features, smooth_parameters
 
@@ -252,3 +253,30 @@ def test_derivatives_may_be_taken_forwards():
         slope = forward_ad.unpack_dual(out).tangent
     ends = [apply_pgso(x, graph, S + sign * h * tangent) for sign in (1, -1)]
     torch.testing.assert_close(slope, (ends[0] - ends[1]) / (2 * h), atol=1e-7, rtol=1e-6)
+
+
+@pytest.mark.parametrize("degrees", ["row", "both"])
+@pytest.mark.parametrize("shape", ["channel", "head"])
+def test_powers_taken_once_for_a_degree_change_nothing(shape, degrees, monkeypatch):
+    torch.manual_seed(0)
+    source, target = torch.arange(32), torch.arange(32).roll(-1)
+    edges = torch.stack([torch.cat([source, source[::4]]), torch.cat([target, target[2::4]])])
+    graph = Graph.from_edge_index(edges)  # directed, and degrees are 0, 1 and 2
+    operator = PGSO(shape=(shape, 2), degrees=degrees).double()
+    start = torch.tensor([0.4, -0.8, 0.5, 0.7, 0.0, -0.9, -1.0], dtype=torch.float64)  # d + a <= 0
+    for value, parameter in zip(start, operator.parameters(), strict=True):
+        parameter.data = value + torch.tensor([[0.0, 0.3]], dtype=torch.float64)
+    x = torch.randn(32, 2 if shape == "channel" else 6, dtype=torch.float64, requires_grad=True)
+    inputs = (x, *operator.parameters())
+
+    def derivatives():
+        out = operator(x, graph)
+        first = torch.autograd.grad(out.square().sum(), inputs, create_graph=True)
+        loss = sum(part.square().sum() for part in first)
+        return out, *first, *torch.autograd.grad(loss, inputs)
+
+    by_node = derivatives()
+    monkeypatch.setattr(node_shift, "MANY_VALUES", 0)
+    assert operator.on(graph)._vectors(x)[1] is not None
+    for one, other in zip(by_node, derivatives(), strict=True):
+        torch.testing.assert_close(one, other)

@@ -1,5 +1,6 @@
 """What edges say about nodes (sums of weights, which nodes are alike), and nodes about edges."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -65,6 +66,76 @@ def kinds_of_nodes(graph: Graph) -> NodeKinds:
         if kinds.numel() <= degree.numel() / 8:
             return NodeKinds(kinds, kinds, None, kind, number)
     return NodeKinds(degree, received, loops, None, None)
+
+
+@once
+def nodes_alike(graph: Graph, both: bool) -> tuple[Tensor, Tensor] | None:  # (1 or 2, k), (n,)
+    """The distinct degrees (row sums, or row and column sums) and the number of each node's.
+
+    None where there are too many of them for it to pay.
+    """
+    sums = (graph.row_sums, graph.column_sums) if both else (graph.row_sums,)
+    degrees, kind = torch.stack(sums).unique(dim=1, return_inverse=True)
+    return None if degrees.size(1) > graph.num_nodes / 8 else (degrees, kind)
+
+
+def times_rows(table: Tensor, x: Tensor, kind: Tensor | None) -> Tensor:  # (k, F), (n, F) -> (n, F)
+    """``table[kind] * x``, or ``table * x`` without kinds; differentiable in both."""
+    out: Tensor = table * x if kind is None else _TimesRows.apply(table, x, kind)
+    return out
+
+
+class _TimesRows(torch.autograd.Function):
+    """Block by block, so that the rows of the table are read and written in the cache."""
+
+    @staticmethod
+    def forward(table: Tensor, x: Tensor, kind: Tensor) -> Tensor:
+        out = torch.empty_like(x)
+        for numbers, rows, result in _blocks(kind, x, out):
+            torch.mul(table.index_select(0, numbers), rows, out=result)
+        return out
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        *tensors, ctx.kind = inputs
+        ctx.save_for_backward(*tensors)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        (g,), (table, x) = grads, ctx.saved_tensors
+        return (
+            _KindSums.apply(g, x, ctx.kind, len(table)),
+            _TimesRows.apply(table, g, ctx.kind),
+            None,
+        )
+
+
+class _KindSums(torch.autograd.Function):
+    """Σ_i left_i ∘ right_i over the nodes i of each kind: the gradient of the table."""
+
+    @staticmethod
+    def forward(left: Tensor, right: Tensor, kind: Tensor, number: int) -> Tensor:  # (k, F)
+        sums = left.new_zeros(number, left.size(1))
+        for numbers, one, other in _blocks(kind, left, right):
+            sums.index_add_(0, numbers, one * other)
+        return sums
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        *tensors, ctx.kind, _ = inputs
+        ctx.save_for_backward(*tensors)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        (g,), (left, right) = grads, ctx.saved_tensors
+        to_left, to_right = (_TimesRows.apply(g, x, ctx.kind) for x in (right, left))
+        return to_left, to_right, None, None
+
+
+def _blocks(kind: Tensor, *features: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    """The rows of all in blocks of about a megabyte."""
+    rows = max(1, 2**18 // max(features[0].size(1), 1))
+    return zip(*(part.split(rows) for part in (kind, *features)), strict=True)
 
 
 class EdgeList(Graph):

@@ -19,7 +19,7 @@ stays out of P, and o x is added (``NodeShift._hold`` decides).
 """
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -29,7 +29,13 @@ from torch import Tensor
 
 from pgso.errors import InputError
 from pgso.graph import Graph, is_eager, learns, product, row_dots, turn, weighted_product
-from pgso.graph.degrees import kinds_of_nodes, received_weight, with_edges
+from pgso.graph.degrees import (
+    kinds_of_nodes,
+    nodes_alike,
+    received_weight,
+    times_rows,
+    with_edges,
+)
 from pgso.graph.graph import sparse_matrix
 from pgso.graph.inputs import check_features
 from pgso.gso.formula import Factors, NodeVectors, array_factors, factors
@@ -198,14 +204,18 @@ class OnPattern(ShiftOperator):
     def _matmul(self, x: Tensor) -> Tensor:
         """The general path."""
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
-        vectors = self.factors(wide.dtype)
+        vectors, kind = self._vectors(wide)
         values = (self.graph.entries if self.values is None else self.values).to(wide.dtype)
-        sent = self._column(vectors.right, wide) * wide
+        sent = times_rows(self._column(vectors.right, wide), wide, kind)
         received = over_nodes(lambda flat: weighted_product(self.graph, values, flat), sent)
-        out = self._column(vectors.outer, wide) * received
+        out = times_rows(self._column(vectors.outer, wide), received, kind)
         if not self.graph.is_bipartite:
-            out = self._column(vectors.own, wide) * wide + out
+            out = times_rows(self._column(vectors.own, wide), wide, kind) + out
         return out.to(x.dtype)
+
+    def _vectors(self, x: Tensor) -> tuple[Factors, Tensor | None]:
+        """What the features are multiplied with, by node, or by kind of node and those (n,)."""
+        return self.factors(x.dtype), None
 
     def _column(self, values: Tensor, x: Tensor) -> Tensor:  # (n, 1) or (n, F)
         """A vector as it is multiplied with features (..., n, F)."""
@@ -392,8 +402,23 @@ class NodeShift(OnPattern):
         return f"ShiftOperator(S=({S}), {self.graph})"
 
 
+MANY_VALUES = 2**20  # of features, from which on powers are taken once for a degree
+
+
 class ChannelShift(OnPattern):
     """γ with an S (7, 1, C) of its own for every channel, or head of neighbouring channels."""
+
+    def _vectors(self, x: Tensor) -> tuple[Factors, Tensor | None]:
+        S, graph, kinds = self.S, self.graph, None
+        if S is None or not is_eager() or graph.row_sums.requires_grad:
+            return super()._vectors(x)
+        if x.dim() == 2 and x.numel() >= MANY_VALUES:
+            kinds = nodes_alike(graph, self.columns is not None)
+        if kinds is None:
+            return super()._vectors(x)
+        scalars, degrees = (part.to(x.dtype) for part in (S, kinds[0].unsqueeze(2)))
+        make = partial(factors, scalars.unbind(), *degrees)
+        return self._once(f"_by_kind_{x.dtype}", make), kinds[1]
 
     def _from_S(self, dtype: torch.dtype) -> Factors:
         assert self.S is not None
