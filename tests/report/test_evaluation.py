@@ -16,16 +16,7 @@ from pgso.records.record import (
     Scatter,
     Threshold,
 )
-from pgso.report.evaluation import (
-    calibration_panels,
-    confusion_grids,
-    detection_panels,
-    explanation_grids,
-    feature_bars,
-    labels_grid,
-    scatter_plots,
-    sets_grid,
-)
+from pgso.report.evaluation import evaluation_section, explanation_grids, feature_bars
 from tests.report.records import make_record
 
 
@@ -52,16 +43,24 @@ RUNS = [
 ]
 
 
+def panels_of(runs, candidate=None):
+    return {panel.title: panel for panel in evaluation_section(runs, candidate).panels}
+
+
+CONFUSION = "PGSO: true class by predicted class"
+
+
 def test_counts_are_summed_and_curves_averaged_over_the_seeds():
-    grid = confusion_grids(RUNS)[0]
+    panels = panels_of(RUNS)
+    grid = panels[CONFUSION]
     assert grid.rows == (("a", "14", "6", "70 %"), ("<b>", "0", "20", "100 %"))
     assert "summed over 2 seeds" in grid.caption
-    _, roc, precision = detection_panels(RUNS, None)
+    roc, precision = panels["ROC of <b>"], panels["Precision and recall of <b>"]
     assert [y for _, y in roc.series[0].points] == pytest.approx([0.7] * 51)
-    assert (roc.title, precision.series[-1].points) == ("ROC of <b>", [(0, 0.5), (1, 0.5)])
-    reliability, _ = calibration_panels(RUNS)
+    assert precision.series[-1].points == [(0, 0.5), (1, 0.5)]
+    reliability = panels["Is it as sure as it should be?"]
     assert reliability.series[0].points == [(0.8, 0.7)]
-    (scatter,) = scatter_plots(RUNS)
+    scatter = panels["t: predicted against true"]
     assert scatter.series[0].points == [(1.0, 1.5), (2.0, 2.5)]
 
 
@@ -77,22 +76,23 @@ def test_a_rare_class_that_is_mostly_missed_is_shown_at_a_better_threshold():
     missed = Confusion(classes=("a", "<b>"), counts=((10, 0), (8, 2)))
     update = {"detection": curves, "confusion": missed}
     runs = [make_record("pgso", 0, 0.5, evaluation=evaluation.model_copy(update=update))]
-    usual, better = confusion_grids(runs)
+    panels = panels_of(runs, "pgso")
+    usual, better, flags, *plots = panels.values()
     assert "Only 20 % of <b> is called right." in usual.caption
     assert better.title.endswith("at the threshold 0.1")
     assert better.rows == (("a", "7", "3", "70 %"), ("<b>", "1", "9", "90 %"))
-    flags, *plots = detection_panels(runs, "pgso")
     assert flags.rows == (
         ("1", "0.5", "10.0", "20.0", "100.0"),
         ("9", "0.1", "60.0", "90.0", "75.0"),
     )
-    assert [plot.name for plot in plots] == ["roc", "precision", "lift"]
+    assert [plot.name for plot in plots[:3]] == ["roc", "precision", "lift"]
     found = evaluation.model_copy(update={"detection": curves})  # of which 0.5 finds all
-    assert len(confusion_grids([make_record("pgso", 0, 0.5, evaluation=found)])) == 1
+    titles = panels_of([make_record("pgso", 0, 0.5, evaluation=found)])
+    assert [title for title in titles if "true class" in title] == [CONFUSION]
 
 
 def test_the_calibration_error_stands_before_and_after():
-    assert calibration_panels(RUNS)[1].rows == (("PGSO", "20.0", "2.00", "10.0"),)
+    assert panels_of(RUNS)["Calibration error"].rows == (("PGSO", "20.0", "2.00", "10.0"),)
 
 
 def test_sets_show_what_was_asked_and_what_they_held():
@@ -107,7 +107,7 @@ def test_sets_show_what_was_asked_and_what_they_held():
         )
         for seed, held in enumerate((0.8, 0.9))
     ]
-    assert sets_grid(runs).rows[0][1:] == ("90", "85.0", "20", "1.5")
+    assert panels_of(runs)["Prediction sets"].rows[0][1:] == ("90", "85.0", "20", "1.5")
 
 
 def test_labels_have_a_row_each_and_scores_of_every_operator():
@@ -119,7 +119,8 @@ def test_labels_have_a_row_each_and_scores_of_every_operator():
         evaluation = Evaluation(part="test", examples=10, labels=(red, rare))
         return make_record(operator, seed, 0.5, evaluation=evaluation)
 
-    grid = labels_grid([scored("fixed", 0, 0.6), scored("pgso", 0, 0.7), scored("pgso", 1, 0.9)])
+    runs = [scored("fixed", 0, 0.6), scored("pgso", 0, 0.7), scored("pgso", 1, 0.9)]
+    grid = panels_of(runs)["Label by label"]
     assert grid.header == ("label", "share, %", "fixed, ROC-AUC", "fixed, AP", "PGSO, ROC-AUC",
                            "PGSO, AP")  # fmt: skip
     assert grid.rows == (
@@ -129,21 +130,18 @@ def test_labels_have_a_row_each_and_scores_of_every_operator():
 
 
 def test_runs_without_an_evaluation_have_no_tables():
-    bare = [make_record("pgso", 0, 0.5)]
-    assert labels_grid(bare).rows == ()
-    assert confusion_grids(bare) == []
-    assert [grid.rows for grid in calibration_panels(bare)] == [()]
-    assert detection_panels(bare, None) == []
-    assert scatter_plots(bare) == []
+    assert panels_of([make_record("pgso", 0, 0.5)]) == {}
 
 
 def test_captions_name_the_part_that_was_counted():
-    assert confusion_grids(RUNS)[0].caption.startswith("Test examples")
-    assert "on test." in calibration_panels(RUNS)[1].caption
+    panels = panels_of(RUNS)
+    assert panels[CONFUSION].caption.startswith("Test examples")
+    assert "on test." in panels["Calibration error"].caption
     judged = make_evaluation(6).model_copy(update={"part": "val"})
     run = make_record("pgso", 0, None, 0.5, evaluation=judged)
-    assert confusion_grids([run])[0].caption == "Validation examples."
-    assert "on validation." in calibration_panels([run])[1].caption
+    panels = panels_of([run])
+    assert panels[CONFUSION].caption == "Validation examples."
+    assert "on validation." in panels["Calibration error"].caption
 
 
 EXPLANATION = Explanation(

@@ -155,11 +155,11 @@ def test_the_chosen_epochs_are_said():
 
 
 def test_nothing_is_computed_twice(tmp_path, monkeypatch):
-    from pgso.report import about, evaluation, page, tables
+    from pgso.report import about, page, tables
 
     calls = Counter()
     counted_names = ((page, "compare"), (page, "doubts"), (tables, "scores_grid"),
-                     (about, "runs_section"), (evaluation, "confusion_grids"))  # fmt: skip
+                     (about, "runs_section"), (page, "evaluation_section"))  # fmt: skip
     for module, name in counted_names:
         real = getattr(module, name)
 
@@ -169,7 +169,7 @@ def test_nothing_is_computed_twice(tmp_path, monkeypatch):
 
         monkeypatch.setattr(module, name, counted)
     write_report(make_runs(THREE), tmp_path, [make_data()])
-    assert calls == {"compare": 1, "doubts": 1, "scores_grid": 2, "confusion_grids": 1,
+    assert calls == {"compare": 1, "doubts": 1, "scores_grid": 2, "evaluation_section": 1,
                      "runs_section": 1}  # fmt: skip
 
 

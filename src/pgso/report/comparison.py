@@ -22,20 +22,26 @@ if TYPE_CHECKING:
 ENOUGH_SEEDS = 10
 
 
-@dataclass(frozen=True)
-class Scores:
-    """Everything about one part of the data, test or validation."""
+class Differences:
+    """Learned operators against one network."""
 
-    summaries: tuple[paired.Summary, ...]
     differences: tuple[paired.Difference, ...]
 
     def difference(self, operator: str | None) -> paired.Difference | None:
-        """The comparison of one learned operator with the fixed one, if there is one."""
+        """The comparison of one learned operator with that network, if there is one."""
         return next((entry for entry in self.differences if entry.operator == operator), None)
 
 
 @dataclass(frozen=True)
-class Reference:
+class Scores(Differences):
+    """Everything about one part of the data, test or validation."""
+
+    summaries: tuple[paired.Summary, ...]
+    differences: tuple[paired.Difference, ...]  # each learned operator minus the fixed one
+
+
+@dataclass(frozen=True)
+class Reference(Differences):
     """A network with more structure and the architecture's own operator, on the same seeds."""
 
     description: str  # "a fixed residual gcn of 6 layers"
@@ -43,10 +49,6 @@ class Reference:
     test: paired.Summary
     val: paired.Summary | None
     differences: tuple[paired.Difference, ...]  # each learned operator minus the reference, on test
-
-    def difference(self, operator: str | None) -> paired.Difference | None:
-        """The comparison of one learned operator with this network, if there is one."""
-        return next((entry for entry in self.differences if entry.operator == operator), None)
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,10 @@ class Comparison:
     runs: tuple[RunRecord, ...] = field(default=(), compare=False)  # what was compared
     reference_runs: tuple[RunRecord, ...] = field(default=(), compare=False)
     left_out: tuple[RunRecord, ...] = field(default=(), compare=False)  # that found nothing
+    objective: Objective = field(kw_only=True)  # which way is better, and how scores are written
+    digits: int = field(kw_only=True)  # decimals of the scores in tables
+    # The learned operator that validation prefers; ``auto``, which chose on it, only if alone.
+    candidate: str | None = field(kw_only=True)
 
     def to_frame(self) -> "pandas.DataFrame":
         """One row per operator: seeds, mean test score, and its difference to the fixed one."""
@@ -114,7 +120,8 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """All numbers and sentences, without the runs, ready for JSON."""
         numbers = asdict(replace(self, runs=(), reference_runs=(), left_out=()))
-        del numbers["runs"], numbers["reference_runs"], numbers["left_out"]
+        for name in ("runs", "reference_runs", "left_out", "objective", "digits", "candidate"):
+            del numbers[name]
         return numbers | {"verdict": self.verdict, "next": self.next_command}
 
     def _repr_html_(self) -> str:
@@ -131,24 +138,6 @@ class Comparison:
     def __repr__(self) -> str:
         """``Comparison(karate, gcn: keep the fixed operator ...)``: all scores would fill pages."""
         return f"Comparison({self.dataset}, {self.conv}: {self.verdict})"
-
-    @property
-    def objective(self) -> Objective:
-        """Which way is better, and how scores are written."""
-        return OBJECTIVES[self.metric].of_class(self.positive)
-
-    @property
-    def digits(self) -> int:
-        """Decimals of the scores in tables."""
-        means = [abs(entry.mean) for part in (self.test, self.val) for entry in part.summaries]
-        return self.objective.digits(max(means, default=0.0))
-
-    @cached_property
-    def candidate(self) -> str | None:
-        """The learned operator that validation prefers; ``auto``, which chose on it, if alone."""
-        alone = [entry for entry in self.val.differences if entry.operator != "auto"]
-        entries = alone or self.val.differences
-        return max(entries, key=lambda entry: entry.gain).operator if entries else None
 
     @property
     def verdict(self) -> str:
@@ -213,7 +202,7 @@ class Comparison:
         elif gain.holm_interval is None:
             why = "on the only seed, and one seed gives no interval"
             why = f"on each of {n} seeds, too much alike for an interval" if n > 1 else why
-            return Judgement("undecided", f"{gain.amount()} {why}; run more seeds")
+            return Judgement("undecided", f"{gain.describe(alone=True)} {why}; run more seeds")
         return Judgement(none, reason, "open", fixed)
 
 
@@ -238,6 +227,15 @@ def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -
         found = [paired.summary(name, group, metric, part) for name, group in named.items()]
         differences = paired.operator_differences(named, named.get("fixed", []), metric, part)
         parts[part] = Scores(tuple(entry for entry in found if entry is not None), differences)
+    positive = next((run.positive for run in runs if run.positive), None)
+    objective = OBJECTIVES[metric].of_class(positive)
+    means = [abs(entry.mean) for part in parts.values() for entry in part.summaries]
+    learned = parts["val"].differences
+    preferred = max(
+        [entry for entry in learned if entry.operator != "auto"] or learned,
+        key=lambda entry: objective.merit(entry.mean),
+        default=None,
+    )
     return Comparison(
         dataset=given[0].spec.dataset,
         conv=given[0].spec.conv,
@@ -247,18 +245,21 @@ def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -
         notes=(*notes, *([] if decision is None else [decision.sentence])),
         reference=beside,
         decision=decision,
-        positive=next((run.positive for run in runs if run.positive), None),
+        positive=positive,
         found=_found(runs),
         runs=tuple(runs),
         reference_runs=tuple(references),
         left_out=tuple(record for record in given if nothing_found(record)),
+        objective=objective,
+        digits=objective.digits(max(means, default=0.0)),
+        candidate=None if preferred is None else preferred.operator,
     )
 
 
 def _check_comparable(runs: Sequence[RunRecord], reference: Sequence[RunRecord]) -> None:
     again = "run pgso compare again: it makes the old ones anew"
     check_one_revision([*runs, *reference], again)
-    settings = groups(runs)
+    settings = {record.spec.but(operator="fixed", seed=0).key for record in runs}
     if not settings:
         raise InputError("there are no records to compare; run `pgso compare DATASET` first")
     if len(settings) > 1:

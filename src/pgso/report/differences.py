@@ -91,41 +91,30 @@ class Difference:
     p: float | None  # paired t-test
     p_holm: float | None
 
-    def describe(self) -> str:
-        """The difference in words: ``PGSO +8.6 points (95 % interval 8.0 to 9.2, 10 seeds)``."""
+    def describe(self, *, alone: bool = False) -> str:
+        """In words: ``PGSO +8.6 points (95 % interval 8.0 to 9.2, 10 seeds)``; alone, the amount.
+
+        There are as many decimals as it takes to tell the ends of the interval apart.
+        """
+        objective, ends = OBJECTIVES[self.metric], self.holm_interval
+        digits = objective.digits(max(map(abs, ends or (self.mean,))))
+        if ends is not None and objective.in_percent:
+            digits = 1 if ends.high - ends.low >= 0.5 else 2
+        amount = f"{LABELS[self.operator]} {signed(self.mean, digits)} {objective.unit}"
+        if alone:
+            return amount
         said = "1 seed" if len(self.points) == 1 else f"{len(self.points)} seeds"
-        if self.holm_interval is not None:
-            low, high = (plain(end, self.digits) for end in self.holm_interval)
+        if ends is not None:
+            low, high = (plain(end, digits) for end in ends)
             said = f"95 % interval {low} to {high}, {said}"
-        return f"{self.amount()} ({said})"
-
-    def amount(self) -> str:
-        """The mean difference in words: ``PGSO +8.6 points``, ``PGSO -0.12 in RMSE``."""
-        unit = OBJECTIVES[self.metric].unit
-        return f"{LABELS[self.operator]} {signed(self.mean, self.digits)} {unit}"
-
-    @property
-    def digits(self) -> int:
-        """Decimals that tell the ends of the interval apart."""
-        objective = OBJECTIVES[self.metric]
-        if self.holm_interval is None:
-            return objective.digits(self.mean)
-        low, high = self.holm_interval
-        if objective.in_percent:
-            return 1 if high - low >= 0.5 else 2
-        return objective.digits(max(abs(low), abs(high)))
-
-    @property
-    def gain(self) -> float:
-        """The mean difference, turned so that larger is better."""
-        return OBJECTIVES[self.metric].merit(self.mean)
+        return f"{amount} ({said})"
 
     @property
     def surely(self) -> Literal["better", "worse"] | None:
         """What Holm's interval says, if it leaves out 0."""
         if self.holm_interval is None or self.holm_interval.low <= 0 <= self.holm_interval.high:
             return None
-        return "better" if self.gain > 0 else "worse"
+        return "better" if OBJECTIVES[self.metric].merit(self.mean) > 0 else "worse"
 
 
 def operator_differences(
@@ -135,10 +124,14 @@ def operator_differences(
     part: str = "test",
 ) -> tuple[Difference, ...]:
     """Each learned operator minus the baseline on the seeds that both have, Holm-corrected."""
-    paired = {}
+    objective, paired = OBJECTIVES[metric], {}
+    others = {run.spec.seed: getattr(run, part) for run in baselines}
     for name, group in runs.items():
-        found = ((pair.run.spec.seed, pair.difference(part)) for pair in pairs(group, baselines))
-        by_seed = {seed: points for seed, points in found if points is not None}
+        by_seed = {}
+        for run in group:
+            score, other = getattr(run, part), others.get(run.spec.seed)
+            if score is not None and other is not None:
+                by_seed[run.spec.seed] = objective.shown(score - other)
         if by_seed and name != "fixed":
             paired[name] = by_seed
     p = [statistics.t_test(list(by_seed.values())) for by_seed in paired.values()]

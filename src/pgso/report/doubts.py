@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from statistics import fmean
-from typing import Any
 
 from pgso.data.tables.table import MISSING
 from pgso.objectives import Objective
@@ -21,7 +20,7 @@ LARGE = 100.0  # a feature that makes training unstable, where others are near 1
 def doubts(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> list[str]:
     """What to know before believing the scores of the runs of one setting; best if empty."""
     done = [record for record in records if record.status == "done" and record.test is not None]
-    said = list(_of_scores(done, data))
+    said = _of_scores(done, data) if done else []
     diverged = sum(record.status == "diverged" for record in records)
     largest = max((record.largest_feature for record in data), default=0.0)
     if diverged and largest > LARGE:
@@ -32,10 +31,11 @@ def doubts(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> list[str
         )
     last = sum(record.epoch == record.spec.epochs - 1 for record in done)
     if last > len(done) / 2:
-        longer = 4 * done[0].spec.epochs
+        longer, is_typed = 4 * done[0].spec.epochs, has_command(done[0].spec)
         said.append(
             f"the best epoch was the last one in {last} of {len(done)} runs: validation "
-            f"was still rising; train longer with {_option(done[0], 'epochs', longer)}"
+            "was still rising; train longer with "
+            f"{f'--epochs {longer}' if is_typed else f'epochs={longer}'}"
         )
     return [*said, *_of_data(data)]
 
@@ -71,27 +71,26 @@ def doubts_of_finding(finding: FindingRecord) -> list[str]:
     return [*beyond, *said, *_of_data([data])]
 
 
-def _of_scores(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> Iterator[str]:
+def _of_scores(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> list[str]:
     """Scores of several classes, no better than baselines, or than the closed form of ``find``."""
+    said, objective, spec = [], records[0].objective, records[0].spec
     positives = sorted({record.positive for record in records if record.positive is not None})
     if len(positives) > 1:
-        yield (
+        said.append(
             f"seeds score different classes ({' and '.join(positives)}), because another one is "
             f"rarer in their training labels; name one with --option positive={positives[0]}"
         )
     guesses = {one.spec.seed: guess.test for one in data if (guess := one.baseline(GUESS))}
-    if not records:
-        return
-    objective = records[0].objective
     says_classes = objective.answer == "class" and objective.name != "roc_auc"
     if says_classes and all(run.test == guesses.get(run.spec.seed) for run in records):
-        yield "every model predicts one class: it scores as well as guessing that class"
+        said.append("every model predicts one class: it scores as well as guessing that class")
     elif guesses:
         means = (fmean(run.test or 0.0 for run in runs) for runs in by_operator(records).values())
+        best = max(map(objective.merit, means))
         # A node's own columns get weights of their own in a residual network.
-        remedy = "pgso find" if records[0].spec.residual else _option(records[0], "residual", True)
-        best, more = max(map(objective.merit, means)), (": it has learned nothing", remedy)
-        yield from _not_better(best, data, objective, "no network is", None, *more)
+        remedy = "--set residual=true" if has_command(spec) else "residual=True"
+        more = (": it has learned nothing", "pgso find" if spec.residual else remedy)
+        said += _not_better(best, data, objective, "no network is", None, *more)
     forms = [(run, run.closed_form) for run in records if run.closed_form is not None]
     scores = [(run.val, run.test, *closed) for run, closed in forms if None not in closed]
     if scores:
@@ -99,18 +98,12 @@ def _of_scores(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> Iter
         val, test, own_val, own_test = (fmean(one or 0.0 for one in column) for column in columns)
         is_worse = objective.merit(val) < objective.merit(own_val)
         if is_worse and objective.merit(test) < objective.merit(own_test):  # both must say it
-            yield (
+            said.append(
                 "the closed form of what find keeps does better "
                 f"({objective.written(own_test)} on test) than this network "
                 f"({objective.written(test)}): use pgso find with --save"
             )
-
-
-def _option(record: RunRecord, name: str, value: Any) -> str:
-    """A choice as it is typed in the shell or, of data or a model in memory, in Python."""
-    if not has_command(record.spec):
-        return f"{name}={value!r}"
-    return f"--set {name}={str(value).lower()}" if value is True else f"--{name} {value}"
+    return said
 
 
 def _not_better(

@@ -1,6 +1,7 @@
 """How models are right and wrong, and what matters to them: sections of tables and plots."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,68 +16,60 @@ from pgso.report.words import LABELS, NONE, plain, signed
 
 RECORDED = [round(k / 50, 2) for k in range(51)]  # where ROC and precision-recall curves are known
 DASHED = "7 4"  # lengths, as in SVG
+FIELDS = ("confusion", "labels", "detection", "scatter", "calibration", "coverage")
 UNIT = (-0.02, 1.02)  # of an axis of shares
 
 
 def evaluation_section(records: Sequence[RunRecord], candidate: str | None) -> Section:
     """Everything about the predictions; whom to flag is said by the candidate."""
-    scored = by_operator(run for run in records if run.test is not None)
-    several = any(len(runs) > 1 for runs in scored.values())
+    operators, made = by_operator(records), [run.evaluation for run in records if run.evaluation]
+    # Runs without a test set were evaluated on validation.
+    part = {"test": "Test", "val": "Validation"}[made[0].part] if made else ""
+    several = any(sum(run.test is not None for run in runs) > 1 for runs in operators.values())
     over = "; counts are summed and curves averaged over the seeds" if several else ""
-    panels: tuple[Grid | Plot, ...] = (
-        *confusion_grids(records),
-        labels_grid(records),
-        *detection_panels(records, candidate),
-        *scatter_plots(records),
-        *calibration_panels(records),
-        sets_grid(records),
-    )
-    text = f"{evaluated_part(records)} examples at the chosen epoch{over}."
-    return Section("Right and wrong", text, panels)
+    # Each field of the evaluations by operator, one value per seed that has it.
+    found: dict[str, dict[str, list[Any]]] = {field: {} for field in FIELDS}
+    for field, name in product(FIELDS, operators):
+        values = [getattr(run.evaluation, field, None) for run in operators[name]]
+        if known := [value for value in values if value]:
+            found[field][name] = known
+    panels: list[Grid | Plot] = []
+    if found["confusion"]:
+        panels += confusion_grids(found["confusion"], found["detection"], part)
+    if found["labels"]:
+        panels.append(labels_grid(found["labels"]))
+    if found["detection"]:
+        panels += detection_panels(found["detection"], candidate)
+    if found["scatter"]:
+        panels += scatter_plots(found["scatter"])
+    if found["calibration"]:
+        panels += calibration_panels(found["calibration"], part)
+    if found["coverage"]:
+        panels.append(sets_grid(found["coverage"]))
+    text = f"{part} examples at the chosen epoch{over}."
+    return Section("Right and wrong", text, tuple(panels))
 
 
-def evaluated(records: Sequence[RunRecord], field: str) -> dict[str, list[Any]]:
-    """A field of the evaluations of each operator, one value per seed that has it."""
-    found = {
-        name: [value for run in runs if (value := getattr(run.evaluation, field, None))]
-        for name, runs in by_operator(records).items()
-    }
-    return {name: values for name, values in found.items() if values}
-
-
-def evaluated_part(records: Sequence[RunRecord]) -> str:
-    """Which examples were counted: of runs without a test set, those of validation."""
-    parts = [run.evaluation.part for run in records if run.evaluation is not None]
-    return {"test": "Test", "val": "Validation"}[parts[0]] if parts else ""
-
-
-def confusion_grids(records: Sequence[RunRecord]) -> list[Grid]:
+def confusion_grids(
+    confusions: Mapping[str, list[Any]], detections: Mapping[str, list[Any]], part: str
+) -> list[Grid]:
     """True classes by predicted ones; of a class that 0.5 misses, at a better threshold too."""
-    grids: list[Grid] = []
-
-    def add(title: str, classes: Sequence[str], counts: Any, caption: str) -> None:
-        rows = tuple(
-            (label, *(f"{n:,}" for n in row), f"{100 * row[k] / max(row.sum(), 1):.0f} %")
-            for k, (label, row) in enumerate(zip(classes, counts, strict=True))
-        )
-        grids.append(Grid(title, ("true", *classes, "right"), rows, caption))
-
-    detections = evaluated(records, "detection")
-    for name, found in evaluated(records, "confusion").items():
+    tables = []  # title, classes, counts, caption
+    for name, found in confusions.items():
         classes, counts = found[0].classes, np.array([one.counts for one in found])
         curves = [one for one in detections.get(name, []) if one.costs]
         title = f"{LABELS[name]}: true class by predicted class"
         seeds = f", summed over {len(found)} seeds" if len(found) > 1 else ""
-        caption = f"{evaluated_part(records)} examples{seeds}."
+        caption = f"{part} examples{seeds}."
         summed, share, rare = counts.sum(axis=0), 1.0, 0
         if len(curves) == len(found):
             rare = classes.index(curves[0].positive)
             share = summed[rare, rare] / max(summed[rare].sum(), 1)
         if share >= 0.5:
-            add(title, classes, summed, caption)
+            tables.append((title, classes, summed, caption))
             continue
         only = f" Only {100 * share:.0f} % of {classes[rare]} is called right."
-        add(title, classes, summed, caption + only)
+        tables.append((title, classes, summed, caption + only))
         sizes, tried = counts.sum(axis=2), []  # (seeds, 2)
         positives, negatives = sizes[:, rare].sum(), sizes[:, 1 - rare].sum()
         for at in zip(*(curve.costs for curve in curves), strict=True):
@@ -88,7 +81,14 @@ def confusion_grids(records: Sequence[RunRecord]) -> list[Grid]:
             tried.append((right, at[0].threshold, table if rare == 0 else table[::-1, ::-1]))
         _, threshold, summed = max(tried, key=lambda entry: entry[0])
         caption = f"Of the calibrated probability of {classes[rare]}; chosen to miss fewer."
-        add(f"{title} at the threshold {threshold:.2g}", classes, summed, caption)
+        tables.append((f"{title} at the threshold {threshold:.2g}", classes, summed, caption))
+    grids = []
+    for title, classes, counts, caption in tables:
+        rows = tuple(
+            (label, *(f"{n:,}" for n in row), f"{100 * row[k] / max(row.sum(), 1):.0f} %")
+            for k, (label, row) in enumerate(zip(classes, counts, strict=True))
+        )
+        grids.append(Grid(title, ("true", *classes, "right"), rows, caption))
     return grids
 
 
@@ -98,10 +98,10 @@ def _percent(shares: Iterable[float | None]) -> str:
     return f"{100 * float(np.mean(known)):.1f}" if known else NONE
 
 
-def labels_grid(records: Sequence[RunRecord]) -> Grid:
+def labels_grid(groups: Mapping[str, list[Any]]) -> Grid:
     """Of several labels: how frequent each is, and its scores by operator, means over the seeds."""
-    groups, rows = evaluated(records, "labels"), list[tuple[str, ...]]()
-    for at in zip(*next(iter(groups.values()), []), strict=True):  # one label, one score per seed
+    rows = list[tuple[str, ...]]()
+    for at in zip(*next(iter(groups.values())), strict=True):  # one label, one score per seed
         having, known = sum(one.positives for one in at), sum(one.examples for one in at)
         cells = [at[0].label, f"{100 * having / max(known, 1):.1f}"]
         for tables in groups.values():
@@ -117,10 +117,10 @@ def labels_grid(records: Sequence[RunRecord]) -> Grid:
     return Grid("Label by label", ("label", "share, %", *names), tuple(rows), caption)
 
 
-def calibration_panels(records: Sequence[RunRecord]) -> list[Grid | Plot]:
+def calibration_panels(calibrations: Mapping[str, list[Any]], part: str) -> list[Grid | Plot]:
     """The share of right answers against confidence; its error before and after a temperature."""
     rows, series = [], []
-    for name, found in evaluated(records, "calibration").items():
+    for name, found in calibrations.items():
         sums = np.sum([one.before for one in found], axis=0)  # of each bin: size, confidence, right
         points = [(float(sure / n), float(right / n)) for n, sure, right in sums if n]
         series += [Series(LABELS[name], name, points, dots="too")] if points else []
@@ -128,22 +128,21 @@ def calibration_panels(records: Sequence[RunRecord]) -> list[Grid | Plot]:
         before, after = zip(*((one.error_before, one.error_after) for one in found), strict=True)
         rows.append((LABELS[name], _percent(before), temperature, _percent(after)))
     axes = (Axis("confidence", UNIT), Axis("share that is right", UNIT))
-    curves = (*series, _diagonal("as sure as right"))
+    curves = (*series, Series("as sure as right", "quiet", [(0, 0), (1, 1)], dash=DASHED))
     plot = Plot("reliability", "Is it as sure as it should be?", *axes, curves)
     caption = (
         "In points: how far confidence and the share of right predictions are apart, on "
-        f"{evaluated_part(records).lower()}. The temperature is fitted on validation; pgso "
-        "predict applies it."
+        f"{part.lower()}. The temperature is fitted on validation; pgso predict applies it."
     )
     header = ("operator", "as trained", "temperature", "calibrated")
     grid = Grid("Calibration error", header, tuple(rows), caption)
     return [plot, grid] if series else [grid]
 
 
-def sets_grid(records: Sequence[RunRecord]) -> Grid:
+def sets_grid(coverages: Mapping[str, list[Any]]) -> Grid:
     """How often prediction sets or intervals hold the truth on test, means over the seeds."""
     rows = []
-    for name, found in evaluated(records, "coverage").items():
+    for name, found in coverages.items():
         asked, held, labels, size = (
             np.mean([one[key] for one in found]) for key in ("asked", "held", "labels", "size")
         )
@@ -157,12 +156,9 @@ def sets_grid(records: Sequence[RunRecord]) -> Grid:
     return Grid("Prediction sets", header, tuple(rows), caption)
 
 
-def detection_panels(records: Sequence[RunRecord], candidate: str | None) -> list[Grid | Plot]:
+def detection_panels(found: Mapping[str, list[Any]], candidate: str | None) -> list[Grid | Plot]:
     """Whom to flag, as the candidate says; ROC, precision-recall and lift; means over the seeds."""
-    found = evaluated(records, "detection")
-    if not found:
-        return []
-    name = candidate if candidate in found else next(iter(found))
+    name = candidate if candidate and candidate in found else next(iter(found))
     asked = [one.costs for one in found[name] if one.costs]
     rows, shares = [], ("flagged", "recall", "precision")
     for at in zip(*asked, strict=True):
@@ -176,33 +172,34 @@ def detection_panels(records: Sequence[RunRecord], candidate: str | None) -> lis
     )
     header = ("a miss costs", "threshold", *shares)
     flags = Grid("Whom to flag", header, tuple(rows), caption)
-
-    def means(field: str, x: Sequence[float] = RECORDED) -> list[Series]:
-        return [
-            Series(LABELS[name], name, list(zip(x, np.mean(known, axis=0).tolist(), strict=True)))
-            for name, curves in found.items()
-            if (known := [curve for one in curves if (curve := getattr(one, field))])
-        ]
-
-    chance = Series("chance", "quiet", [(0, share), (1, share)], dash=DASHED)
-    even = Series("chance", "quiet", [(RECORDED[1], 1), (1, 1)], dash=DASHED)
+    curves: dict[str, list[Series]] = {"recall": [], "precision": [], "lift": []}
+    for (field, series), (name, entries) in product(curves.items(), found.items()):
+        if known := [curve for one in entries if (curve := getattr(one, field))]:
+            x = RECORDED[1:] if field == "lift" else RECORDED
+            points = list(zip(x, np.mean(known, axis=0).tolist(), strict=True))
+            series.append(Series(LABELS[name], name, points))
+    lines = (  # of chance: on the diagonal, at the share of positives, at a lift of 1
+        Series("chance", "quiet", [(0, 0), (1, 1)], dash=DASHED),
+        Series("chance", "quiet", [(0, share), (1, share)], dash=DASHED),
+        Series("chance", "quiet", [(RECORDED[1], 1), (1, 1)], dash=DASHED),
+    )
+    roc, precisions, lifts = ((*c, line) for c, line in zip(curves.values(), lines, strict=True))
     axes = ("false positive rate", "recall", "precision")
     rate, recall, precision = (Axis(label, UNIT) for label in axes)
-    curves, precisions = (*means("recall"), _diagonal("chance")), (*means("precision"), chance)
-    title, lifts = f"Precision and recall of {positive}", means("lift", RECORDED[1:])
     flagged = Axis("share of the examples, highest scores first")
+    title = f"Precision and recall of {positive}"
     plots = [
-        Plot("roc", f"ROC of {positive}", rate, recall, curves),
+        Plot("roc", f"ROC of {positive}", rate, recall, roc),
         Plot("precision", title, recall, precision, precisions),
-        Plot("lift", f"Lift of {positive}", flagged, Axis("lift"), (*lifts, even)),
+        Plot("lift", f"Lift of {positive}", flagged, Axis("lift"), lifts),
     ]
-    return [flags, *(plots if lifts else plots[:2])]
+    return [flags, *(plots if curves["lift"] else plots[:2])]
 
 
-def scatter_plots(records: Sequence[RunRecord]) -> list[Plot]:
+def scatter_plots(scatters: Mapping[str, list[Any]]) -> list[Plot]:
     """Predicted against true numbers of each operator's first seed, one plot per target."""
     panels: dict[str, list[Series]] = {}
-    for name, (first, *_) in evaluated(records, "scatter").items():
+    for name, (first, *_) in scatters.items():
         for entry in first:
             points = list(zip(entry.truth, entry.predicted, strict=True))
             series = Series(LABELS[name], name, points, dots="only")
@@ -210,29 +207,21 @@ def scatter_plots(records: Sequence[RunRecord]) -> list[Plot]:
     plots = []
     for k, (target, entries) in enumerate(panels.items()):
         truth = [point[0] for entry in entries for point in entry.points] or [0.0]
-        line = _diagonal("predicted = true", min(truth), max(truth))
+        ends = [(value, value) for value in (min(truth), max(truth))]
+        line = Series("predicted = true", "quiet", ends, dash=DASHED)
         title = f"{target}: predicted against true"
         plots.append(Plot(f"scatter-{k}", title, Axis("true"), Axis("predicted"), (*entries, line)))
     return plots
 
 
-def _diagonal(name: str, low: float = 0, high: float = 1) -> Series:
-    return Series(name, "quiet", [(low, low), (high, high)], dash=DASHED)
-
-
-def explanation_sections(records: Sequence[RunRecord]) -> list[Section]:
-    """What matters to each run that was asked."""
-    sections = []
-    for run in records:
-        found, objective = run.explanation, run.objective
-        if found is not None:
-            title = f"What matters: {LABELS[run.spec.operator]}, seed {run.spec.seed}"
-            rows = feature_bars(found, objective)
-            drawn: Any = {"widget": "bars", "values": rows} if rows else {}
-            text = " ".join(f"{note}." for note in found.notes)
-            grids = explanation_grids(found, objective)
-            sections.append(Section(title, text, tuple(grids), "beside", **drawn))
-    return sections
+def explanation_section(run: RunRecord, explanation: Explanation) -> Section:
+    """What matters to a run that was asked."""
+    title = f"What matters: {LABELS[run.spec.operator]}, seed {run.spec.seed}"
+    rows = feature_bars(explanation, run.objective)
+    drawn: Any = {"widget": "bars", "values": rows} if rows else {}
+    text = " ".join(f"{note}." for note in explanation.notes)
+    grids = explanation_grids(explanation, run.objective)
+    return Section(title, text, tuple(grids), "beside", **drawn)
 
 
 def explanation_grids(explanation: Explanation, objective: Objective) -> list[Grid]:

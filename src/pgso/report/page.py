@@ -17,7 +17,7 @@ from pgso.records.record import COMPARISON_FILE, ComparisonRecord, read_comparis
 from pgso.report import about
 from pgso.report.comparison import Comparison, compare
 from pgso.report.doubts import doubts
-from pgso.report.evaluation import evaluation_section, explanation_sections
+from pgso.report.evaluation import evaluation_section, explanation_section
 from pgso.report.finding import write_finding
 from pgso.report.sections import Page, Section, Verdict, as_html, as_markdown, filled, write_figures
 from pgso.report.tables import explorer_section, operator_grids, scores_section, training_section
@@ -195,7 +195,7 @@ def comparison_page(
         Section("Baselines", BASELINES, (about.baselines_grid(data, objective),)),
         evaluation_section(records, candidate),
         judged_graph(records, data, candidate),
-        *explanation_sections(records),
+        *(explanation_section(run, run.explanation) for run in records if run.explanation),
         Section("The learned operator", FORMULA, operator_grids(records), "flow"),
         training_section(records, objective),
         explorer_section(records, candidate),
