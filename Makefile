@@ -74,7 +74,7 @@ package: $(READY)
 	$(BIN)/python .ci/package.py
 
 release-check: package
-	@! grep -n "example.org" pyproject.toml || (echo "replace the placeholders in pyproject.toml first"; exit 1)
+	@! grep -rn "example.org" pyproject.toml .github || (echo "replace these placeholders first"; exit 1)
 
 clean:
 	rm -rf .venv .venv-oldest dist

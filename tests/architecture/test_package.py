@@ -17,6 +17,8 @@ from hatchling.builders.wheel import WheelBuilder
 from packaging.metadata import Metadata
 from packaging.requirements import Requirement
 
+import pgso
+
 ROOT = Path(__file__).parents[2]
 FOLDERS = {"pgso": ROOT, "pgso_studies": ROOT / "studies"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -117,3 +119,17 @@ def test_workflows_call_targets_that_the_makefile_has():
         for line in re.findall(r"- run: make (.*)", workflow.read_text()):
             called = {word for word in line.split("${{")[0].split() if "=" not in word}
             assert called <= targets, workflow.name
+
+
+def test_the_citation_is_complete_and_of_this_version():
+    yaml = pytest.importorskip("yaml")
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert {"cff-version", "message", "title", "authors", "license"} <= set(cited)
+    assert cited["version"] == pgso.__version__
+    paper = cited["preferred-citation"]
+    assert {"type", "title", "authors", "year"} <= set(paper)
+    assert [author["family-names"] for author in paper["authors"]] == [
+        "Dasoulas",
+        "Lutzeyer",
+        "Vazirgiannis",
+    ]

@@ -181,3 +181,12 @@ def test_the_table_of_scale_is_what_was_measured():
         )
         assert expected in page, expected
     assert f"| ≤ 1.1 | {measured['slope']:.2f} |" in page
+
+
+def test_the_page_of_find_counts_the_candidates_that_pay():
+    measured = json.loads((ROOT / "results" / "find" / "candidates.json").read_text())
+    rows = measured["rows"]
+    better = [row["dataset"] for row in rows if row["loss"] < row["rung_loss"]]
+    page = " ".join((ROOT / "results" / "find" / "page.md").read_text().split())
+    assert f"revision {measured['ladder']} of the ladder" in page
+    assert f"on {len(better)} of {len(rows)} graphs, {' and '.join(sorted(better))}, and" in page
