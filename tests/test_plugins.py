@@ -44,7 +44,7 @@ MODULES = {
         """,
     "thrice": """
         from pgso.finding.blocks import Word
-        from pgso.finding.propagation import Letter
+        from pgso.finding.blocks import Letter
         from pgso.finding.rungs import FAMILIES, Family, Rung
 
         def rungs(search):

@@ -15,10 +15,10 @@ from typing import Any
 import torch
 
 from pgso.data import Task
+from pgso.finding.blocks import Letter, Propagation
 from pgso.finding.columns import Preparation
 from pgso.finding.ladder import Ladder
 from pgso.finding.problem import Problem
-from pgso.finding.propagation import Letter, Propagation
 from pgso.graph import Graph
 from pgso.objectives import OBJECTIVES
 from pgso.records.files import write_atomically
@@ -106,7 +106,8 @@ def generate(
     if truth != "nothing":
         signal, gcn, propagation = x, Letter.of("gcn"), Propagation(graph)
         if truth == "gcn":
-            signal = propagation.times(propagation.times(x, gcn), gcn)
+            gamma = propagation.operator(gcn)
+            signal = gamma.times(gamma.times(x))
         values = Preparation.of(signal)(signal)[:, :-1] @ torch.randn(
             columns, classes, generator=generator
         )

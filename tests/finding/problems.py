@@ -3,9 +3,9 @@
 import torch
 
 from pgso.data import Task
+from pgso.finding.blocks import Letter, Propagation
 from pgso.finding.columns import Preparation
 from pgso.finding.problem import Problem
-from pgso.finding.propagation import Letter, Propagation
 from pgso.graph import Graph
 
 
@@ -23,7 +23,7 @@ def generated(truth, seed=0, nodes=400, labels=150, val=100, directed=False, met
     else:
         signal, propagation = x, Propagation(graph)
         for letter in truth:
-            signal = propagation.times(signal, letter)
+            signal = propagation.operator(letter).times(signal)
         signal = signal / signal.std(dim=0)
         y = (signal @ torch.randn(8, 3, generator=generator)).argmax(dim=1)
     order = torch.randperm(nodes, generator=generator)

@@ -7,10 +7,9 @@ import torch
 
 from pgso import load_task
 from pgso.data import Task
-from pgso.finding.blocks import Blocks, Word
+from pgso.finding.blocks import Blocks, Letter, Word
 from pgso.finding.columns import Preparation
 from pgso.finding.problem import Problem
-from pgso.finding.propagation import Letter
 from pgso.finding.ridge import fit
 from tests.finding.problems import components_of, generated, standardised
 
@@ -22,13 +21,13 @@ WORDS = [Word(), Word((IN,)), Word((IN, OUT)), Word((OUT, OUT, IN))]
 def test_few_labels_and_many_give_the_same_features(word):
     problem = generated("nothing", directed=True)
     few = replace(problem, train=problem.train[:5])  # fewer than the eight columns
-    blocks, by_rows = Blocks(problem), Blocks(few)
-    assert by_rows.by_rows
-    assert not blocks.by_rows
+    blocks, by_rows = Blocks.of(problem), Blocks.of(few)
     actual, wanted = by_rows.block(word), blocks.block(word)
     left = actual.features * actual.size + actual.mean
     right = (wanted.features * wanted.size + wanted.mean)[:5]
     torch.testing.assert_close(left, right)
+    assert bool(by_rows._rows)
+    assert not blocks._rows
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -36,7 +35,7 @@ def test_predictions_of_labels_are_fitted_values(sparse):
     problem = generated("nothing", directed=True)
     if sparse:
         problem = replace(problem, x=problem.x.to_sparse_csr(), train=problem.train[:6])
-    blocks = Blocks(problem)
+    blocks = Blocks.of(problem)
     parts = [blocks.block(word) for word in WORDS]
     ridge = fit(parts, problem.Y)
     values = ridge.intercept + sum(
@@ -71,7 +70,7 @@ def graph_problem():
 
 def test_graphs_are_pooled_by_sums_and_means():
     problem = graph_problem()
-    block = Blocks(problem).block(Word())  # all graphs are labelled
+    block = Blocks.of(problem).block(Word())  # all graphs are labelled
     features = block.features * block.size + block.mean
     sums = torch.stack([part.sum(dim=0) for part in problem.x.split([10, 20, 0, 30])])
     means = sums / torch.tensor([10, 20, 1, 30]).unsqueeze(1)
@@ -81,21 +80,22 @@ def test_graphs_are_pooled_by_sums_and_means():
 def test_second_moments_are_products_with_x():
     problem = graph_problem()
     gcn = Letter.of("gcn")
-    blocks = Blocks(problem)
-    values = problem.x * blocks.propagation.times(problem.x, gcn)
+    blocks = Blocks.of(problem)
+    gamma_x = blocks.propagation.operator(gcn).times(problem.x)
+    values = problem.x * gamma_x
     sums = torch.stack([part.sum(dim=0) for part in values.split([10, 20, 0, 30])])
     block = blocks.block(Word((gcn,), squared="x"))
     features = block.features * block.size + block.mean
     torch.testing.assert_close(features[:, :3], standardised(sums))
     own = blocks.block(Word((gcn,), squared="itself"))
-    squares = blocks.propagation.times(problem.x, gcn).square()
+    squares = gamma_x.square()
     sums = torch.stack([part.sum(dim=0) for part in squares.split([10, 20, 0, 30])])
     torch.testing.assert_close((own.features * own.size + own.mean)[:, :3], standardised(sums))
 
 
 def test_graphs_of_a_task_are_predicted_one_by_one():
     problem = graph_problem()
-    blocks = Blocks(problem)
+    blocks = Blocks.of(problem)
     words = [Word(), Word((Letter.of("gcn"),))]
     ridge = fit([blocks.block(word) for word in words], problem.Y)
     assert blocks.predict(words, ridge.weights, ridge.intercept).shape == (4, 2)

@@ -7,13 +7,8 @@ import torch
 from sklearn.tree import DecisionTreeClassifier
 
 import pgso
-from pgso.finding.columns import (
-    LABEL_PATHS,
-    neighbour_labels,
-    structural_columns,
-    structural_names,
-)
-from pgso.finding.propagation import Letter, Propagation
+from pgso.finding.blocks import LABEL_PATHS, Letter, Propagation, neighbour_labels
+from pgso.finding.columns import structural_columns, structural_names
 from pgso.graph import Graph
 from tests.finding.problems import generated
 

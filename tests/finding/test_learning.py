@@ -3,8 +3,7 @@
 import torch
 
 from pgso.finding import learning
-from pgso.finding.blocks import Blocks, Word
-from pgso.finding.propagation import Letter
+from pgso.finding.blocks import Blocks, Letter, Word
 from pgso.finding.ridge import fit
 from tests.finding.problems import generated
 
@@ -12,7 +11,7 @@ TRUE = Letter("true", (0.0, 1.0, 0.0, 0.0, 0.3, -0.9, 0.2))
 
 
 def loss_of(problem, words):
-    blocks = Blocks(problem)
+    blocks = Blocks.of(problem)
     return fit([blocks.block(word) for word in words], problem.Y)
 
 
@@ -30,13 +29,14 @@ def test_it_lowers_the_error_of_labels_it_has_not_seen():
 
 def test_the_kernel_of_rows_is_the_kernel_of_features():
     problem = generated((TRUE,))
-    propagation = Blocks(problem).propagation
+    propagation = Blocks.of(problem).propagation
     S, word = torch.tensor([TRUE.S]), Word((TRUE, TRUE))
     few, many = torch.arange(6), torch.arange(40)  # fewer than the eight columns, and more
     for rows in (few, many):
         features = learning.features_to_propagate(problem, rows)
         (kernel,) = learning.kernels_of(problem, propagation, [word], S, rows, features)
-        values = propagation.times(propagation.times(problem.x, TRUE), TRUE)
+        gamma = propagation.operator(TRUE)
+        values = gamma.times(gamma.times(problem.x))
         features = values[problem.train[rows]]
         features = features - features.mean(dim=0)
         wanted = features @ features.t()

@@ -1,7 +1,7 @@
-"""Columns: features made ready for ridge regression, and what stands beside them.
+"""Columns: features made ready for ridge regression, and the structure of the graph as columns.
 
-Features are prepared as they were on one graph, for any. The structure of the graph and the labels
-of neighbours are blocks of a rung like γx.
+Features are prepared as they were on one graph, for any. The structure is a block of a rung like
+γx.
 """
 
 import math
@@ -13,20 +13,14 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from pgso.data.arrays import Array
+from pgso.bases import undirected
 from pgso.data.inputs import as_scipy
-from pgso.finding.propagation import Letter, Propagation
 from pgso.graph import Graph
+from pgso.gso.shift import shift
 
 EXACT = 1000  # columns up to which principal components are exact
 MOST_PATHS = 50_000_000  # of two edges, up to which triangles are counted
 DAMPING, STEPS = 0.85, 30  # of PageRank
-CALM = 1.0  # labels of an average neighbour that every mean over neighbours' labels starts from
-GRAIN = 1 / (20 * math.pi)  # of labels for trees: no share of a few labels lies between two grains
-LABEL_PATHS = {  # operators whose product says how much a label counts: A, and A D⁻¹ A
-    1: ("adjacency",),
-    2: ("adjacency", "mean"),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +105,7 @@ def _directions(matrix: Any, number: int) -> Tensor:  # (F, number)
 
 def coordinates(graph: Graph, number: int) -> Tensor:  # (n, number)
     """The leading directions of GCN's γ, which stand for the identity: γV = UΣ if γ ≈ U Σ Vᵀ."""
-    gamma = Propagation(graph).operator(Letter.of("gcn")).to_scipy().tocsr()
+    gamma = shift(undirected(graph), "gcn").to_scipy().tocsr()
     return _directions(gamma, number) * math.sqrt(graph.num_nodes)
 
 
@@ -138,7 +132,17 @@ def structural_columns(graph: Graph) -> Tensor:  # (n, columns)
     for _ in range(STEPS):
         flow = both @ (rank / np.maximum(degree, 1))
         rank = DAMPING * flow + (1 - DAMPING * flow.sum()) / len(degree)
-    columns += [_core_numbers(both, degree), clustering, np.log(len(degree) * rank)]
+    # The largest k with the node in a subgraph of degrees k or more, by peeling.
+    left, alive, core = degree.copy(), np.ones(len(degree), dtype=bool), np.zeros(len(degree))
+    while alive.any():
+        k = left[alive].min()
+        peeled = np.flatnonzero(alive & (left <= k))
+        while len(peeled):
+            core[peeled], alive[peeled] = k, False
+            neighbours = both[peeled].indices
+            np.subtract.at(left, neighbours, 1)
+            peeled = np.unique(neighbours[alive[neighbours] & (left[neighbours] <= k)])
+    columns += [np.log1p(core), clustering, np.log(len(degree) * rank)]
     return torch.from_numpy(np.stack(columns, axis=1)).float()
 
 
@@ -147,57 +151,3 @@ def structural_names(graph: Graph) -> tuple[str, ...]:
     ways = () if graph.is_undirected else ("log in-degree", "log out-degree")
     names = ("log degree", "log degree of neighbours", "core number", "clustering", "PageRank")
     return (*ways, *names)
-
-
-def _core_numbers(A: sp.csr_array, degree: Array) -> Array:
-    """The log of the largest k with the node in a subgraph of degrees k or more, by peeling."""
-    left, alive, core = degree.copy(), np.ones(len(degree), dtype=bool), np.zeros(len(degree))
-    while alive.any():
-        k = left[alive].min()
-        peeled = np.flatnonzero(alive & (left <= k))
-        while len(peeled):
-            core[peeled], alive[peeled] = k, False
-            neighbours = A[peeled].indices
-            np.subtract.at(left, neighbours, 1)
-            peeled = np.unique(neighbours[alive[neighbours] & (left[neighbours] <= k)])
-    return np.log1p(core)
-
-
-def neighbour_labels(
-    propagation: Propagation,
-    letters: tuple[Letter, ...],
-    targets: Tensor,  # (l, C)
-    train: Tensor,  # (l,) the nodes that have them
-    for_trees: bool = False,
-) -> Tensor:  # (n, C)
-    r"""The mean of the labels that a product of operators leads to, without the node's own.
-
-    With W the product, Y the centred targets and M the mask of labelled nodes, row i is
-
-    .. math::
-        \sum_{j \neq i} W_{ij} Y_j \, / \, (1 + \sum_{j \neq i} W_{ij} M_j):
-
-    the diagonal of W is removed exactly, so that no node sees its own label, and Y is centred by
-    the mean of the other labels: where a hub is near all of them, what differs from the mean of
-    all would be minus its own. The one in the denominator is a label of an average node.
-
-    The mean of the others differs by a trifle with the node's own class, which trees would read off
-    it. So ``for_trees`` Y is centred by the mean of all labels, and values are rounded: by more
-    than one label in some hundred, and by more than floating point.
-    """
-    Y = torch.zeros(propagation.graph.num_nodes, targets.size(1) + 1)
-    centred = (targets - targets.mean(dim=0)).float()
-    Y[train] = torch.cat([centred, torch.ones(len(train), 1)], dim=1)
-    paths = Y
-    for letter in reversed(letters):
-        paths = propagation.times(paths, letter)
-    first, *rest = [propagation.operator(letter).to_scipy().tocsr() for letter in letters]
-    diagonal = first.diagonal()
-    if rest:  # of a product of two
-        diagonal = np.asarray(first.multiply(rest[0].T).sum(axis=1)).ravel()
-    paths = paths - torch.from_numpy(diagonal).float().unsqueeze(1) * Y
-    sums, counts = paths[:, :-1], paths[:, -1:].clamp(min=0)
-    if for_trees:
-        return (sums / (CALM + counts) / GRAIN).round() * GRAIN
-    sums[train] += counts[train] * centred / max(len(train) - 1, 1)
-    return sums / (CALM + counts)

@@ -94,7 +94,7 @@ class Finding:
         model, memory, table = self.head(), task if remember else None, self._head.table
         words = {word for part in model.parts for word in part.words}
         words |= set() if table is None else set(table.words)
-        needs_labels = any(word.is_of_labels for word in words)
+        needs_labels = any(word.of.startswith("labels") for word in words)
         header = header_of(task, record.spec, *calibration(problem, self._head), memory)
         said = {"rung": record.best, "head": record.head, "verdict": record.verdict}
         header |= {

@@ -24,11 +24,9 @@ from torch import Tensor
 from pgso.data.arrays import Array
 from pgso.errors import UnknownNameError
 from pgso.evaluation.statistics import Evidence, challenge
-from pgso.finding.blocks import Blocks, Columns, Word
-from pgso.finding.columns import LABEL_PATHS
+from pgso.finding.blocks import LABEL_PATHS, Blocks, Letter, Word
 from pgso.finding.ladder import AS_GOOD, Fitted, Ladder, one_thread
 from pgso.finding.problem import FOLDS, Problem, folds_of, losses
-from pgso.finding.propagation import Letter
 from pgso.finding.ridge import sample
 from pgso.records.finding import HeadRecord
 
@@ -121,7 +119,9 @@ def blended_head(ladder: Ladder, best: Fitted, ridge: Head) -> Head:
     Training labels that an S was learned on do not judge.
     """
     start, problem = perf_counter(), ladder.problem
-    others = [f for f in ladder.fitted.values() if not any(w.is_of_labels for w in f.words)]
+    others = [
+        f for f in ladder.fitted.values() if not any(w.of.startswith("labels") for w in f.words)
+    ]
     parts = [ridge, *(closed_form(ladder, other) for other in others if other is not best)]
     judges = np.ones(len(ridge.honest), dtype=bool)
     if any(other.rung.family == "learned" for other in others):
@@ -237,7 +237,7 @@ def boosted_head(
     for fold in filter(len, folds_of(problem.train)):  # fewer than five labels have fewer folds
         others = np.setdiff1d(np.arange(len(rows)), fold)
         # Labels of the fold are in no column, as labels of the test set are in none.
-        rest = Blocks(replace(problem, train=problem.train[others], val=problem.val[:0]))
+        rest = Blocks.of(replace(problem, train=problem.train[others], val=problem.val[:0]))
         seen = table.on(ladder.blocks, rest)
         trees = Trees.grown(problem, seen, rows[others])
         rounds.append(trees.rounds)
@@ -271,7 +271,7 @@ class Table:
                 words += [Word((Letter.of("mean"),))]
                 for presets in LABEL_PATHS.values():
                     words += [Word(tuple(Letter.of(name) for name in presets), of="labels")]
-        seen = (replace(w, of="labels for trees") if w.is_of_labels else w for w in words)
+        seen = (replace(w, of="labels for trees") if w.of == "labels" else w for w in words)
         words = list(dict.fromkeys(seen))
         most, reductions = max(COLUMNS // len(words), 8), []
         for word in words:
@@ -283,11 +283,11 @@ class Table:
             reductions.append(V)
         return cls(tuple(words), tuple(reductions))
 
-    def on(self, every: Columns, labels: Columns | None = None) -> Array:  # (items, p)
+    def on(self, every: Blocks, labels: Blocks | None = None) -> Array:  # (items, p)
         """The columns of some nodes or graphs; ``labels`` of neighbours may come from others."""
         parts = []
         for word, V in zip(self.words, self.reductions, strict=True):
-            source = labels if labels is not None and word.is_of_labels else every
+            source = labels if labels is not None and word.of.startswith("labels") else every
             values = source.columns(word).float()
             parts.append((values if V is None else values @ V).numpy())
         return np.concatenate(parts, axis=1)

@@ -77,7 +77,7 @@ class Ladder:
     incumbent: Fitted  # the rung that is kept, once there is one
 
     def __init__(self, problem: Problem, tell: Callable[[str], None] = lambda name: None) -> None:
-        self.problem, self.tell, self.blocks = problem, tell, Blocks(problem)
+        self.problem, self.tell, self.blocks = problem, tell, Blocks.of(problem)
         self.fitted: dict[str, Fitted] = {}
         self.same_as: dict[str, str] = {}  # rungs that turned out to be another one
         self.steps: list[str] = []  # the incumbents, in order
@@ -150,7 +150,7 @@ class Ladder:
         if kept.rung.name == NO_GRAPH or self.problem.kind == "graph":
             return True  # the nodes of a graph that is classified keep its size and its degrees
         with torch.no_grad():
-            blocks = Blocks(self.problem.relabelled())
+            blocks = Blocks.of(self.problem.relabelled())
             stranger = self._judged(kept.rung, blocks, self._scales(blocks, kept.words))
         (evidence,) = evidence_of(self.problem, stranger.said, [kept.said])
         return evidence.p <= RISK and evidence.gain > 0
@@ -199,8 +199,8 @@ class Ladder:
         for rung in family.rungs(self):
             with torch.no_grad():
                 self.add(rung)
-            if rung.family == "learned" or self.blocks.numbers_kept > MOST_NUMBERS:
-                self.blocks.forget()  # nothing else shares what a learned S computes
+            # Nothing else shares what a learned S computes.
+            self.blocks.forget(0 if rung.family == "learned" else MOST_NUMBERS)
 
     def loss(self, name: str) -> float:
         """The leave-one-out error of a rung. A rung that equals another one has its error."""
@@ -290,13 +290,13 @@ class Ladder:
         A label is a column of its neighbours, whose rows fit the weights that predict it. From here
         on the rung has the predictions of the folds.
         """
-        if not any(word.is_of_labels for word in candidate.words):
+        if not any(word.of.startswith("labels") for word in candidate.words):
             return True
         problem, loo = self.problem, candidate.fit.loo.clone()
         for rows in folds_of(problem.train):
             others = np.setdiff1d(np.arange(len(loo)), rows)
             rest = replace(problem, train=problem.train[others], val=problem.val[:0])
-            blocks = Blocks(rest)
+            blocks = Blocks.of(rest)
             made = [blocks.block(word) for word in candidate.words]
             ridge = fit(made, rest.Y, candidate.fit.scales)
             out = blocks.predict(candidate.words, ridge.weights, ridge.intercept)

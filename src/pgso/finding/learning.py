@@ -11,10 +11,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from pgso.finding.blocks import Word
+from pgso.finding.blocks import Letter, Propagation, Word
 from pgso.finding.columns import Preparation
 from pgso.finding.problem import Problem
-from pgso.finding.propagation import Letter, Propagation
 from pgso.finding.ridge import Fit
 from pgso.records.spec import SevenNumbers
 

@@ -14,12 +14,11 @@ from torch import Tensor, nn
 from pgso.data.arrays import Array
 from pgso.errors import InputError
 from pgso.evaluation.conformal import FEWEST, measured, strangeness
-from pgso.finding.blocks import Columns, Word
+from pgso.finding.blocks import Blocks, Propagation, Word
 from pgso.finding.columns import Preparation
 from pgso.finding.heads import Head, Table, Trees, log_probabilities, mixture
 from pgso.finding.ladder import Ladder
 from pgso.finding.problem import Problem, Readout, one_hot
-from pgso.finding.propagation import Propagation
 from pgso.graph import Graph, Relations
 from pgso.objectives.values import Scale
 
@@ -257,7 +256,7 @@ class ClosedForm(nn.Module):
         num_graphs: int | None = None,
     ) -> Tensor:  # (n, C) or (graphs, C)
         """Logits of classes, or numbers in their unit."""
-        form, sizes, pooling = self.form, None, None
+        form, sizes, pooling = self.form, None, dict[Word, Preparation]()
         if x.size(1) != form.num_features:
             raise InputError(f"x has {x.size(1)} columns, the head takes {form.num_features}")
         x = x if form.categories is None else one_hot(x, form.categories)
@@ -273,7 +272,7 @@ class ClosedForm(nn.Module):
         relations = graph if isinstance(graph, Relations) else None
         propagation = Propagation(graph.union if isinstance(graph, Relations) else graph, relations)
         none = torch.empty(0, dtype=torch.long), torch.empty(0, len(self.parts[0].intercept))
-        data = Columns(x, propagation, self.labels or none, sizes, pooling)
+        data = Blocks(x, propagation, self.labels or none, sizes, pooling)
         outs = [p.readout(data.predict(p.words, p.weights, p.intercept)) for p in self.parts]
         shares = [part.share for part in self.parts]
         if self.trees is not None and form.table is not None and not x.requires_grad:

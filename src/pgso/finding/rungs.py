@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from torch import Tensor
 
 from pgso.finding import learning
-from pgso.finding.blocks import Word
-from pgso.finding.columns import LABEL_PATHS
+from pgso.finding.blocks import LABEL_PATHS, Letter, Word
 from pgso.finding.problem import Problem
-from pgso.finding.propagation import Letter
 from pgso.gso.parameters import PRESETS
 from pgso.records.finding import GraphStatistics, RungRecord
 from pgso.registry import Registry
