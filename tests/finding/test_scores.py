@@ -27,7 +27,7 @@ def test_balanced_losses_are_those_of_a_world_of_equal_classes():
         problem, y=y, train=torch.arange(100), val=torch.arange(0), classes=("a", "b")
     )
     values = torch.tensor([[0.9, 0.1]]).expand(100, 2)  # the priors, for everybody
-    out = Readout.of(problem, 1.0)(values)
+    out = replace(Readout.of(problem), factor=1.0)(values)
     torch.testing.assert_close(out.softmax(1), torch.full((100, 2), 0.5, dtype=torch.float64))
     actual = losses(problem, out, y)
     assert float(actual[:90].sum()) == pytest.approx(float(actual[90:].sum()))
@@ -46,7 +46,7 @@ def test_numbers_come_back_in_their_units():
     torch.testing.assert_close(
         numbers.Y.square().mean(0), torch.ones(2, dtype=torch.float64), rtol=1e-4, atol=0
     )
-    decoded = Readout.of(numbers, 1.0)(numbers.Y)
+    decoded = Readout.of(numbers)(numbers.Y)
     torch.testing.assert_close(decoded.float(), y[numbers.train])
     off = decoded + torch.tensor([0.1, 5.0])
     assert losses(numbers, off, y[numbers.train]).numpy() == pytest.approx(

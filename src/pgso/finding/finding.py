@@ -16,8 +16,8 @@ from pgso.drawing import plot_ladder
 from pgso.errors import InputError
 from pgso.finding.heads import Head, heads_of
 from pgso.finding.ladder import Fitted, Ladder
-from pgso.finding.predictor import FORM, ClosedForm, calibration
-from pgso.finding.problem import Problem, probabilities, task_in_memory
+from pgso.finding.predictor import FORM, ClosedForm, Form, calibration
+from pgso.finding.problem import Problem, task_in_memory
 from pgso.finding.summary import record_of
 from pgso.records import RunSpec
 from pgso.records.files import write_atomically
@@ -74,11 +74,11 @@ class Finding:
                 out = self.head()(features, read_graph(graph, features.size(0)))
         if problem.scale is not None:
             return out if problem.scale.needs_64_bits else out.float()
-        return probabilities(problem, out).float()
+        return (out.softmax(dim=1) if problem.answer == "class" else out.sigmoid()).float()
 
     def head(self) -> ClosedForm:
         """What predicts as a module, called as a network is: ``head(x, graph)``."""
-        return ClosedForm.of(self._ladder, self._head)
+        return ClosedForm(Form.of(self._ladder, self._head))
 
     def save(self, path: str | os.PathLike[str], remember: bool = True) -> Path:
         """Write what predicts to a folder of safetensors and JSON; :func:`pgso.load` reads it.
@@ -91,15 +91,15 @@ class Finding:
             raise InputError(
                 "a finding with several labels each cannot be saved; save a network instead"
             )
-        model, memory, table = self.head(), task if remember else None, self._head.table
-        words = {word for part in model.parts for word in part.words}
-        words |= set() if table is None else set(table.words)
+        form, memory = Form.of(self._ladder, self._head), task if remember else None
+        words = {word for part in form.parts for word in part.words}
+        words |= set() if form.table is None else set(form.table.words)
         needs_labels = any(word.of.startswith("labels") for word in words)
         header = header_of(task, record.spec, *calibration(problem, self._head), memory)
         said = {"rung": record.best, "head": record.head, "verdict": record.verdict}
         header |= {
             "form": "closed form",
-            "head": FORM.dump_python(model.form),
+            "head": FORM.dump_python(form),
             "labels": [problem.train, problem.Y] if needs_labels else None,
             "found": {**said, "val": record.kept.val, "test": record.kept.test},
         }
@@ -116,11 +116,10 @@ class Finding:
         if problem.answer == "value":  # what lacks one of several numbers does not train
             known = known[problem.y[known].isfinite().all(dim=1)]
         ladder = Ladder(replace(problem, train=known, val=problem.val[:0]))
+        names = dict.fromkeys([self.record.best, *self._head.weights])
+        again = [self._ladder.fitted[name] for name in names if name != "trees"]
+        ladder.add(replace(fitted.rung, words=fitted.words) for fitted in again)
         with torch.no_grad():
-            for name in dict.fromkeys([self.record.best, *self._head.weights]):
-                if name != "trees":
-                    fitted = self._ladder.fitted[name]
-                    ladder.add(replace(fitted.rung, words=fitted.words))
             best = ladder.fitted[self.record.best]
             head, _ = heads_of(ladder, best, self._head.name)
         sides = {"rungs": self.record.rungs, "heads": self.record.heads}

@@ -81,35 +81,36 @@ def heads_of(ladder: Ladder, best: Fitted, wanted: str = "auto") -> tuple[Head, 
     """The head that is kept, and all that were tried; one that is wanted needs no evidence."""
     if wanted not in HEADS:
         raise UnknownNameError("head", wanted, HEADS)
-    ridge = closed_form(ladder, best)
-    tried, is_auto, enough = [ridge], wanted == "auto", len(ridge.honest) >= FEWEST_FOR_A_BLEND
-    if wanted in ("auto", "boosted"):
-        boosted = boosted_head(ladder, best, ridge, at_any_size=not is_auto)
-        tried += [] if boosted is None else [boosted]
-    is_open = is_auto and enough and not _is_taken(tried[-1], ladder.problem, ridge)
-    if wanted == "blend" or is_open:
-        tried += [blended_head(ladder, best, ridge)]
-    taken = [head for head in tried if not is_auto or _is_taken(head, ladder.problem, ridge)]
-    return taken[-1] if taken else ridge, tried
-
-
-def _is_taken(head: Head, problem: Problem, ridge: Head) -> bool:
-    """Trees need evidence; a blend must not be worse. Neither is kept for its loss alone."""
-    # The errors of numbers may have heavy tails, so that a blend of them needs some evidence too.
-    most = RISK if head.name == "boosted" else 1.0 if problem.classes else AS_GOOD
-    if head.evidence is None or head.evidence.p > most:
-        return False
-    if head.evidence.gain <= 0 or len(head.weights) == 1:
-        return False
-    new, old = (problem.score(side.honest, problem.judges) for side in (head, ridge))
-    return problem.is_as_good(new, old)
+    problem, ridge = ladder.problem, closed_form(ladder, best)
+    kept, tried, is_auto = ridge, [ridge], wanted == "auto"
+    for name, fewest in (("boosted", FEWEST_FOR_TREES), ("blend", FEWEST_FOR_A_BLEND)):
+        is_open = kept is ridge and len(ridge.honest) >= fewest
+        if not (is_open if is_auto else wanted == name):
+            continue
+        if name == "boosted":
+            if problem.answer == "labels":
+                continue  # a tree for each of many labels takes minutes
+            head = boosted_head(ladder, best, ridge)
+        else:
+            head = blended_head(ladder, best, ridge)
+        tried.append(head)
+        # Trees need evidence; a blend must not be worse. The errors of numbers may have heavy
+        # tails, so that a blend of them needs some evidence too.
+        most = RISK if name == "boosted" else 1.0 if problem.classes else AS_GOOD
+        assert head.evidence is not None
+        is_better = head.evidence.p <= most and head.evidence.gain > 0 and len(head.weights) > 1
+        if is_auto and is_better:  # neither is kept for its loss alone
+            new, old = (problem.score(side.honest, problem.judges) for side in (head, ridge))
+            is_better = problem.is_as_good(new, old)
+        kept = head if is_better or not is_auto else kept
+    return kept, tried
 
 
 def closed_form(ladder: Ladder, best: Fitted) -> Head:
     """The kept rung's own predictions."""
     out = ladder.predict(best)
     honest = torch.cat([best.readout(best.fit.loo), out[ladder.problem.val]])
-    return Head("ridge", out, honest, {best.rung.name: 1.0}, best.losses)
+    return Head("ridge", out, honest, {best.rung.name: 1.0}, best.said.losses)
 
 
 def blended_head(ladder: Ladder, best: Fitted, ridge: Head) -> Head:
@@ -217,19 +218,14 @@ def _judged(head: Head, problem: Problem, ridge: Head, start: float, judges: Arr
     return replace(head, losses=judged, evidence=evidence, seconds=perf_counter() - start)
 
 
-def boosted_head(
-    ladder: Ladder, best: Fitted, ridge: Head, at_any_size: bool = False
-) -> Head | None:
-    """Trees on the columns of the kept rung, mixed with its closed form; None with few labels.
+def boosted_head(ladder: Ladder, best: Fitted, ridge: Head) -> Head:
+    """Trees on the columns of the kept rung, mixed with its closed form.
 
     Trees do not see what the closed form says. Its leave-one-out predictions are a function of the
     label that is left out wherever rows are alike: trees would read the label out of them, and be
     5 points worse on test than they look (IMDB-MULTI). The mixture sees both.
     """
     start, problem = perf_counter(), ladder.problem
-    is_large = at_any_size or len(ridge.honest) >= FEWEST_FOR_TREES
-    if not is_large or problem.answer == "labels":
-        return None  # a tree for each of many labels takes minutes
     table = Table.of(ladder, best)
     columns, rows = table.on(ladder.blocks), problem.train.numpy()
     out = np.empty((len(rows), problem.num_outputs))

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +18,7 @@ from pgso.finding import learning
 from pgso.finding.blocks import Blocks, Word
 from pgso.finding.problem import LEAST_GAIN, Problem, Readout, Said, evidence_of, folds_of, losses
 from pgso.finding.ridge import PENALTIES, Fit, choose_scales, decomposed, fit, shares_of
-from pgso.finding.rungs import FAMILIES, GCN, GIN, NO_GRAPH, Family, Rung
+from pgso.finding.rungs import FAMILIES, GCN, GIN, NO_GRAPH, Rung
 
 MOST_NUMBERS = 400_000_000  # that are kept for rungs to come: 1.5 GiB
 FEW_CLASSES = 10  # up to which the squared error and the log loss want the same penalty
@@ -56,20 +56,6 @@ class Fitted:
     seconds: float = 0.0
     evidence: Evidence | None = None  # against the rung that was the incumbent
 
-    @property
-    def losses(self) -> Tensor:  # (train + val,)
-        """Of every label that may judge."""
-        return self.said.losses
-
-    def pooled(self, problem: Problem, without: Tensor | None = None) -> float | None:
-        """The score on all labels that judge; ``without`` some training labels, by place."""
-        if without is None:
-            return problem.pooled(self.loo, self.val)
-        judges = torch.ones(len(problem.train), dtype=torch.bool)
-        judges[without] = False
-        loo = problem.score(self.readout(self.fit.loo[judges]), problem.train[judges])
-        return problem.pooled(loo, self.val, num_train=int(judges.sum()))
-
 
 class Ladder:
     """All rungs of a problem, and the one that is kept."""
@@ -95,7 +81,7 @@ class Ladder:
         kind, families = self.problem.kind, sorted(FAMILIES.values(), key=lambda each: each.rank)
         for family in families:
             if not family.learns:
-                self._add(family)
+                self.add(family.rungs(self))
         self.steps.append(NO_GRAPH)
         own = (GCN, GIN) if kind == "graph" else (GCN,)
         references = [self.fitted[name] for name in own if name in self.fitted]
@@ -106,7 +92,7 @@ class Ladder:
         for family in families:
             if family.learns:
                 before = set(self.fitted)
-                self._add(family)
+                self.add(family.rungs(self))
                 more = [self.fitted[name] for name in self.fitted if name not in before]
                 learned = any(f.rung.family == "learned" for f in more)
                 without = self.learning_rows if learned else None
@@ -132,7 +118,7 @@ class Ladder:
             spectrum, _ = decomposed(blocks, shares_of(rung.fit.scales), problem.Y)
             for penalty in PENALTIES[::3]:
                 loo = spectrum.leave_one_out(problem.Y, penalty)
-                readout = Readout.calibrated(problem, loo)
+                readout = Readout.of(problem, loo)
                 tried.append(losses(problem, readout(loo), problem.y[problem.train]))
             return min(tried, key=lambda each: float(each.mean()))
 
@@ -151,7 +137,7 @@ class Ladder:
             return True  # the nodes of a graph that is classified keep its size and its degrees
         with torch.no_grad():
             blocks = Blocks.of(self.problem.relabelled())
-            stranger = self._judged(kept.rung, blocks, self._scales(blocks, kept.words))
+            stranger = self._fitted(replace(kept.rung, words=kept.words), blocks)
         (evidence,) = evidence_of(self.problem, stranger.said, [kept.said])
         return evidence.p <= RISK and evidence.gain > 0
 
@@ -163,7 +149,7 @@ class Ladder:
             without += [] if edges & {"in", "out"} else [fitted]
         if kept in without:
             return False
-        twin = min(without, key=lambda fitted: float(fitted.losses.mean()))
+        twin = min(without, key=lambda fitted: float(fitted.said.losses.mean()))
         (evidence,) = evidence_of(self.problem, twin.said, [kept.said])
         return evidence.p <= RISK
 
@@ -174,10 +160,10 @@ class Ladder:
         labels that no S was learned on.
         """
         rungs = sorted(self.fitted.values(), key=lambda fitted: fitted.rung.complexity)
-        judges = torch.ones(len(rungs[0].losses), dtype=torch.bool)
+        judges = torch.ones(len(rungs[0].said.losses), dtype=torch.bool)
         if any(fitted.rung.family == "learned" for fitted in rungs):
             judges[self.learning_rows] = False
-        losses = torch.stack([fitted.losses[judges] for fitted in rungs]).double()  # (R, n)
+        losses = torch.stack([fitted.said.losses[judges] for fitted in rungs]).double()  # (R, n)
         centred = losses - losses.mean(dim=1, keepdim=True)
         squares = centred.square().sum(dim=1)
         variance = squares.unsqueeze(1) + squares - 2 * centred @ centred.t()
@@ -194,49 +180,40 @@ class Ladder:
         shares = Counter(rungs[k].rung.family for k in chosen.tolist())
         return {name: count / RESAMPLES for name, count in shares.most_common()}
 
-    def _add(self, family: Family) -> None:
-        """Fit the rungs of a family."""
-        for rung in family.rungs(self):
-            with torch.no_grad():
-                self.add(rung)
-            # Nothing else shares what a learned S computes.
-            self.blocks.forget(0 if rung.family == "learned" else MOST_NUMBERS)
-
     def loss(self, name: str) -> float:
         """The leave-one-out error of a rung. A rung that equals another one has its error."""
         name = self.same_as.get(name, name)
         return self.fitted[name].fit.loss if name in self.fitted else math.inf
 
-    def add(self, rung: Rung) -> Fitted:
-        """Fit a rung, unless its blocks are equal to the blocks of a rung that was fitted."""
-        start = perf_counter()
-        self.tell(rung.name)
-        scales = self._scales(self.blocks, rung.words)
-        for other in self.fitted.values():
-            if other.words == tuple(scales):
-                self.same_as[rung.name] = other.rung.name
-                return other
-        self.fitted[rung.name] = fitted = self._judged(rung, self.blocks, scales)
-        fitted.seconds = perf_counter() - start
-        return fitted
+    def add(self, rungs: Iterable[Rung]) -> None:
+        """Fit rungs, unless their blocks are equal to the blocks of a rung that was fitted."""
+        for rung in rungs:
+            start = perf_counter()
+            self.tell(rung.name)
+            with torch.no_grad():
+                fitted = self._fitted(rung, self.blocks, self.fitted.values())
+            if fitted.rung is not rung:
+                self.same_as[rung.name] = fitted.rung.name
+            else:
+                self.fitted[rung.name] = fitted
+                fitted.seconds = perf_counter() - start
+            # Nothing else shares what a learned S computes.
+            self.blocks.forget(0 if rung.family == "learned" else MOST_NUMBERS)
 
-    def _scales(self, blocks: Blocks, words: Sequence[Word]) -> dict[Word, float]:
-        """The words that are of use, and the scale of each."""
-        made = {word: blocks.block(word) for word in words}
+    def _fitted(self, rung: Rung, blocks: Blocks, others: Iterable[Fitted] = ()) -> Fitted:
+        """The fit of a rung, calibrated and scored; or another one that has the same blocks."""
+        problem = self.problem
+        made = {word: blocks.block(word) for word in rung.words}
         full = {word: block for word, block in made.items() if bool(block.features.any())}
         full = full or made  # blocks of zeros say nothing
-        shares = choose_scales(list(full.values()), self.problem.Y)
-        return {word: share for word, share in zip(full, shares, strict=True) if share > 0}
-
-    def predict(self, best: Fitted) -> Tensor:  # (items, C)
-        """Logits or numbers of every node or graph."""
-        return best.readout(self.blocks.predict(best.words, best.fit.weights, best.fit.intercept))
-
-    def _judged(self, rung: Rung, blocks: Blocks, scales: Mapping[Word, float]) -> Fitted:
-        """The fit on some words, with its calibration, its losses and its scores."""
-        problem, words = self.problem, tuple(scales)
+        shares = choose_scales(list(full.values()), problem.Y)
+        scales = {word: share for word, share in zip(full, shares, strict=True) if share > 0}
+        words = tuple(scales)
+        for other in others:
+            if other.words == words:
+                return other
         ridge = fit([blocks.block(word) for word in words], problem.Y, list(scales.values()))
-        readout = Readout.calibrated(problem, ridge.loo)
+        readout = Readout.of(problem, ridge.loo)
         out = readout(blocks.predict(words, ridge.weights, ridge.intercept))
         loo, val = readout(ridge.loo), out[problem.val]
         return Fitted(
@@ -250,6 +227,10 @@ class Ladder:
             test=problem.score(out[problem.test], problem.test),
         )
 
+    def predict(self, best: Fitted) -> Tensor:  # (items, C)
+        """Logits or numbers of every node or graph."""
+        return best.readout(self.blocks.predict(best.words, best.fit.weights, best.fit.intercept))
+
     def _step(
         self,
         incumbent: Fitted,
@@ -260,10 +241,10 @@ class Ladder:
         """The incumbent, or the simplest of the challengers that are as good as the best one."""
         if not challengers:
             return incumbent
-        judges = torch.ones(len(incumbent.losses), dtype=torch.bool)
+        judges = torch.ones(len(incumbent.said.losses), dtype=torch.bool)
         if without is not None:
             judges[without] = False
-        least, better = LEAST_GAIN * float(incumbent.losses[judges].mean()), []
+        least, better = LEAST_GAIN * float(incumbent.said.losses[judges].mean()), []
         sides = [challenger.said for challenger in challengers]
         evidences = evidence_of(self.problem, incumbent.said, sides, judges)
         for challenger, evidence in zip(challengers, evidences, strict=True):
@@ -273,7 +254,7 @@ class Ladder:
                 better.append(challenger)
         if not better:
             return incumbent
-        better.sort(key=lambda challenger: float(challenger.losses[judges].mean()))
+        better.sort(key=lambda challenger: float(challenger.said.losses[judges].mean()))
         best = better[0]
         for candidate in sorted(better, key=lambda challenger: challenger.rung.complexity):
             (evidence,) = evidence_of(self.problem, candidate.said, [best.said], judges)
@@ -316,5 +297,11 @@ class Ladder:
 
     def _scores_higher(self, challenger: Fitted, incumbent: Fitted, without: Tensor | None) -> bool:
         """Evidence is about losses. A rung whose score is worse is not kept for its loss."""
-        new, old = (rung.pooled(self.problem, without) for rung in (challenger, incumbent))
-        return self.problem.is_as_good(new, old)
+        problem, scores = self.problem, list[float | None]()
+        for rung in (challenger, incumbent):
+            loo, judges = rung.loo, torch.ones(len(problem.train), dtype=torch.bool)
+            if without is not None:  # training labels that do not judge
+                judges[without] = False
+                loo = problem.score(rung.readout(rung.fit.loo[judges]), problem.train[judges])
+            scores.append(problem.pooled(loo, rung.val, num_train=int(judges.sum())))
+        return problem.is_as_good(*scores)

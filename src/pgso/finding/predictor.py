@@ -37,13 +37,6 @@ class Part:
     readout: Readout
     share: float  # of the mixture
 
-    def __post_init__(self) -> None:
-        shape, readout = self.intercept.shape, self.readout
-        if len(shape) != 1 or any(W.shape[1:] != shape for W in self.weights):
-            raise ValueError("weights that do not fit together")
-        if readout.scale is None and (readout.centre is None or readout.prior is None):
-            raise ValueError("classes without shares")
-
 
 @dataclass(frozen=True, eq=False)
 class Forest:
@@ -187,6 +180,35 @@ class Form:
 
     __pydantic_config__ = ConfigDict(arbitrary_types_allowed=True)
 
+    @classmethod
+    def of(cls, ladder: Ladder, head: Head) -> "Form":
+        """What predicts in a finding."""
+        problem, words, parts = ladder.problem, set[Word](), list[Part]()
+        if problem.has_coordinates:
+            raise InputError(
+                "without features, the nodes of this finding are known by their place in its "
+                "graph; another graph has no such place, and nothing is saved or predicted there"
+            )
+        for name, share in head.weights.items():
+            if name != "trees":
+                one = ladder.fitted[name]
+                words |= set(one.words)
+                fit = one.fit.weights, one.fit.intercept
+                parts.append(Part(one.words, *fit, one.readout, share))
+        words |= set() if head.table is None else set(head.table.words)
+        scaling = {w: made for w, made in ladder.blocks.scaling.items() if w in words}
+        is_graph = problem.kind == "graph"
+        return cls(
+            num_features=problem.num_features,
+            is_classes=problem.answer == "class",
+            categories=problem.categories,
+            scaling=problem.scaling,
+            parts=tuple(parts),
+            pooling=Pooling(tuple(scaling), tuple(scaling.values())) if is_graph else None,
+            trees=None if head.trees is None else Forest.of(head.trees),
+            table=head.table,
+        )
+
 
 FORM = TypeAdapter(Form)
 
@@ -206,40 +228,16 @@ class ClosedForm(nn.Module):
         self.scale: Scale | None = form.parts[0].readout.scale  # of numbers
 
     @classmethod
-    def of(cls, ladder: Ladder, head: Head) -> "ClosedForm":
-        """What predicts in a finding."""
-        problem, words, parts = ladder.problem, set[Word](), list[Part]()
-        if problem.has_coordinates:
-            raise InputError(
-                "without features, the nodes of this finding are known by their place in its "
-                "graph; another graph has no such place, and nothing is saved or predicted there"
-            )
-        for name, share in head.weights.items():
-            if name != "trees":
-                one = ladder.fitted[name]
-                words |= set(one.words)
-                fit = one.fit.weights, one.fit.intercept
-                parts.append(Part(one.words, *fit, one.readout, share))
-        words |= set() if head.table is None else set(head.table.words)
-        scaling = {w: made for w, made in ladder.blocks.scaling.items() if w in words}
-        is_graph = problem.kind == "graph"
-        return cls(
-            Form(
-                num_features=problem.num_features,
-                is_classes=problem.answer == "class",
-                categories=problem.categories,
-                scaling=problem.scaling,
-                parts=tuple(parts),
-                pooling=Pooling(tuple(scaling), tuple(scaling.values())) if is_graph else None,
-                trees=None if head.trees is None else Forest.of(head.trees),
-                table=head.table,
-            )
-        )
-
-    @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> "ClosedForm":
         """The same again; what does not fit together is refused."""
-        return cls(FORM.validate_python(state))
+        form = FORM.validate_python(state)
+        for part in form.parts:
+            shape, readout = part.intercept.shape, part.readout
+            if len(shape) != 1 or any(W.shape[1:] != shape for W in part.weights):
+                raise ValueError("weights that do not fit together")
+            if readout.scale is None and (readout.centre is None or readout.prior is None):
+                raise ValueError("classes without shares")
+        return cls(form)
 
     def knowing(self, labels: tuple[Tensor, Tensor] | None) -> "ClosedForm":
         """The same where some nodes have a label that is known."""

@@ -1,8 +1,7 @@
 """What is to be found out: a task prepared for ridge regression, and how good predictions are."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +42,32 @@ class Problem(Task):
 
     raw: Tensor  # (n, F) as in the task; categories are one-hot
     scaling: Preparation | None = None  # what was done to the features of nodes
+    has_coordinates: bool = False  # whether x holds :func:`coordinates` in place of the identity
+    has_features: bool = True  # False: a column is a node's own, as where x was left out
+    # What training labels are fitted to: a column per class, or numbers, standardised.
+    Y: Tensor = field(init=False)  # (labels, C), 64 bits
+    scale: Scale | None = field(init=False)  # how numbers are standardised; None of classes
+    class_weight: Tensor | None = field(init=False)  # (C,) of a label; None: all count the same
+
+    def __post_init__(self) -> None:
+        """Make the targets of the training labels.
+
+        Of several labels each, one that is unknown counts as the share of those who have it.
+        """
+        y, weight = self.y[self.train], None
+        scale = self.objective.scale(y, log=False)
+        if scale is not None:
+            Y = scale.encode(y.double())
+        elif self.answer == "labels":
+            Y = y.double().where(y.isfinite(), y.double().nanmean(dim=0).nan_to_num())
+        else:
+            Y = torch.nn.functional.one_hot(y, len(self.classes)).double()
+        if getattr(self.objective, "is_balanced", False):
+            weight = torch.ones(len(self.classes), dtype=torch.float64)
+            weights = self.objective.class_weight(y).double()
+            weight[: len(weights)] = weights.where(weights > 0, torch.ones_like(weights))
+        for name, value in (("Y", Y), ("scale", scale), ("class_weight", weight)):
+            object.__setattr__(self, name, value)  # the dataclass is frozen
 
     @classmethod
     def prepared(cls, task: Task) -> "Problem":
@@ -57,7 +82,7 @@ class Problem(Task):
                 f"{task.name} was loaded without labels; find needs some to learn from"
             )
         given = {part.name: getattr(task, part.name) for part in fields(Task)}
-        x, scaling = task.x, None
+        x, scaling, has_features = task.x, None, True
         if task.categories is not None:
             x, given["columns"] = one_hot(task.x, task.categories), None
         if task.kind == "graph":
@@ -65,7 +90,8 @@ class Problem(Task):
             ready = torch.cat([x, x.new_ones(len(x), 1)], dim=1)
         else:
             is_large = len(task.train) > MANY_LABELS and x.size(1) > COMPONENTS
-            if is_large and is_diagonal(x):
+            has_features = not is_diagonal(x)
+            if is_large and not has_features:
                 ready = coordinates(task.graph, COMPONENTS)
             else:
                 scaling = Preparation.of(x, COMPONENTS if is_large else None)
@@ -89,7 +115,13 @@ class Problem(Task):
                 "value": "targets of {} are equal; find needs numbers that differ",
             }[task.answer]
             raise InputError(f"all {len(labels)} training {said.format(task.name)}")
-        return cls(**{**given, "x": ready}, raw=x, scaling=scaling)
+        return cls(
+            **{**given, "x": ready},
+            raw=x,
+            scaling=scaling,
+            has_coordinates=task.kind == "node" and scaling is None,
+            has_features=has_features,
+        )
 
     def relabelled(self) -> "Problem":
         """The same nodes on the same graph, relabelled at random: a graph that says nothing."""
@@ -128,20 +160,10 @@ class Problem(Task):
         """The items whose labels judge: those of training, then those of validation."""
         return torch.cat([self.train, self.val])
 
-    @cached_property
-    def has_features(self) -> bool:
-        """False: a column is a node's own, as where x was left out."""
-        return self.kind == "graph" or not is_diagonal(self.raw)
-
     @property
     def num_features(self) -> int:
         """The columns of x before it was prepared."""
         return self.raw.size(1) if self.categories is None else len(self.categories)
-
-    @property
-    def has_coordinates(self) -> bool:
-        """Whether x holds :func:`coordinates` in place of the identity."""
-        return self.kind == "node" and self.scaling is None
 
     def names_of(self, source: str, count: int) -> list[str]:
         """The names of a block's columns: of x, of the labels or of the structure."""
@@ -161,34 +183,6 @@ class Problem(Task):
     def name_of_column(self, number: int) -> str:
         """What the user calls a column of the features, or its number."""
         return f"column {number}" if self.columns is None else self.columns[number]
-
-    @cached_property
-    def Y(self) -> Tensor:  # (labels, C), 64 bits
-        """What training labels are fitted to: a column per class, or numbers, standardised.
-
-        Of several labels each, one that is unknown counts as the share of those who have it.
-        """
-        y = self.y[self.train]
-        if self.scale is not None:
-            return self.scale.encode(y.double())
-        if self.answer == "labels":
-            return y.double().where(y.isfinite(), y.double().nanmean(dim=0).nan_to_num())
-        return torch.nn.functional.one_hot(y, len(self.classes)).double()
-
-    @cached_property
-    def class_weight(self) -> Tensor | None:  # (C,), 64 bits
-        """How much a label of each class counts; None: all count the same."""
-        if not getattr(self.objective, "is_balanced", False):
-            return None
-        weight = torch.ones(len(self.classes), dtype=torch.float64)
-        weights = self.objective.class_weight(self.y[self.train]).double()
-        weight[: len(weights)] = weights.where(weights > 0, torch.ones_like(weights))
-        return weight
-
-    @cached_property
-    def scale(self) -> Scale | None:
-        """How numbers are standardised; None of classes."""
-        return self.objective.scale(self.y[self.train], log=False)
 
 
 def one_hot(x: Tensor, categories: tuple[int, ...]) -> Tensor:
@@ -265,10 +259,15 @@ class Readout:
     scale: Scale | None  # of numbers
 
     @classmethod
-    def of(cls, problem: Problem, factor: float) -> "Readout":
-        """The readout of a problem."""
+    def of(cls, problem: Problem, loo: Tensor | None = None) -> "Readout":
+        """With the factor of class scores whose softmax has the smallest leave-one-out log loss.
+
+        The squared error rewards an operator for being shrunk less; a calibrated log loss only
+        rewards what it knows. The factor 0 is a guess, so that no rung is worse than guessing. It
+        is also the factor where there are no leave-one-out predictions to choose it by.
+        """
         if not problem.classes:
-            return cls(factor, None, None, problem.scale)
+            return cls(1.0, None, None, problem.scale)
         # Half a label more for every class: a class without a training label is not impossible.
         counts = problem.Y.sum(dim=0) + 0.5
         prior = (counts / counts.sum()).log()
@@ -276,21 +275,13 @@ class Readout:
             prior = (counts / (len(problem.Y) + 1)).logit()
         if problem.class_weight is not None:
             prior = torch.zeros_like(prior)
-        return cls(factor, problem.Y.mean(dim=0), prior, None)
-
-    @classmethod
-    def calibrated(cls, problem: Problem, loo: Tensor) -> "Readout":
-        """With the factor of class scores whose softmax has the smallest leave-one-out log loss.
-
-        The squared error rewards an operator for being shrunk less; a calibrated log loss only
-        rewards what it knows. The factor 0 is a guess, so that no rung is worse than guessing.
-        """
-        if not problem.classes:
-            return cls.of(problem, 1.0)
+        guess = cls(0.0, problem.Y.mean(dim=0), prior, None)
+        if loo is None:
+            return guess
         y, rows = problem.y[problem.train], sample(len(loo), ROWS)
         if rows is not None:
             loo, y = loo[rows], y[rows]
-        tried = [cls.of(problem, factor) for factor in TEMPERATURES]
+        tried = [replace(guess, factor=factor) for factor in TEMPERATURES]
         return min(tried, key=lambda one: float(losses(problem, one(loo), y).mean()))
 
     def __call__(self, values: Tensor) -> Tensor:  # (n, C) -> (n, C), 64 bits
@@ -379,8 +370,3 @@ def folds_of(items: Tensor) -> list[Array]:
     ranks = items.argsort().argsort().numpy()
     fold = np.random.default_rng(0).permutation(len(ranks))[ranks] % FOLDS
     return [np.flatnonzero(fold == k) for k in range(FOLDS)]
-
-
-def probabilities(problem: Problem, out: Tensor) -> Tensor:  # (n, C) -> (n, C)
-    """What logits say about classes, which exclude each other, or about labels, which do not."""
-    return out.softmax(dim=1) if problem.answer == "class" else out.sigmoid()

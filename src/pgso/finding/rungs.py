@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pgso.finding.ladder import Fitted
 
 NO_GRAPH = "no graph"
+HOPS = {1: "1 hop", 2: "2 hops", 3: "3 hops"}
 GCN, GIN = "gcn, 2 hops", "gin, 2 hops"  # what a network of two layers sees: the references
 # gat is gin, zeros is nothing; Laplacians are differences, which are of use once.
 ONCE = tuple(name for name in PRESETS if name not in ("gcn", "gat", "zeros"))
@@ -100,11 +101,6 @@ class Family(NamedTuple):
     called: str = ""  # in a verdict; by default as it is registered
 
 
-def hops_of(count: int) -> str:
-    """``1 hop`` or ``2 hops``."""
-    return f"{count} hop{'s' if count > 1 else ''}"
-
-
 def features(search: Search) -> Iterator[Rung]:
     """X, the features alone: where every ladder begins."""
     yield Rung(NO_GRAPH, "features", (Word(),), complexity=0)
@@ -121,7 +117,7 @@ def own(search: Search) -> Iterator[Rung]:
     for preset in ("gcn", "gin") if search.problem.kind == "graph" else ("gcn",):
         for hops in (1, 2, 3):
             words = (Word((Letter.of(preset),) * hops),)
-            yield Rung(f"{preset}, {hops_of(hops)}", "own", words, complexity=1)
+            yield Rung(f"{preset}, {HOPS[hops]}", "own", words, complexity=1)
 
 
 def _own_says(rung: RungRecord, context: Context) -> str:
@@ -142,7 +138,7 @@ def presets(search: Search) -> Iterator[Rung]:
             continue  # one of ``own``
         for hops in (1, 2) if name in TWICE else (1,):
             words = (Word((Letter.of(name),) * hops),)
-            yield Rung(f"{name}, {hops_of(hops)}", "presets", words, complexity=2)
+            yield Rung(f"{name}, {HOPS[hops]}", "presets", words, complexity=2)
 
 
 def _presets_say(rung: RungRecord, context: Context) -> str:
@@ -182,8 +178,8 @@ def banks(search: Search) -> Iterator[Rung]:
         for name in tried:
             letter = Letter.of(name)
             words = tuple(Word((letter,) * k) for k in range(hops + 1))
-            yield Rung(f"self + {name}, {hops_of(hops)}", "banks", words, complexity=2 + hops)
-        tried.sort(key=lambda name: search.loss(f"self + {name}, {hops_of(hops)}"))
+            yield Rung(f"self + {name}, {HOPS[hops]}", "banks", words, complexity=2 + hops)
+        tried.sort(key=lambda name: search.loss(f"self + {name}, {HOPS[hops]}"))
         tried = tried[: GOES_ON if hops == 1 else 1]
 
 
@@ -213,7 +209,7 @@ def moments(search: Search) -> Iterator[Rung]:
         powers = [(Letter.of(name),) * k for k in range(hops + 1)]
         words = [Word(letters) for letters in powers] + [Word(letters, "x") for letters in powers]
         words += [Word(letters, "itself") for letters in powers[1:]]
-        text = f"self + {name} + moments, {hops_of(hops)}"
+        text = f"self + {name} + moments, {HOPS[hops]}"
         return Rung(text, "moments", tuple(words), complexity=3 + hops)
 
     yield from _deeper(search, rung, best=1, helped=math.inf)
@@ -243,7 +239,7 @@ def directions(search: Search) -> Iterator[Rung]:
     def rung(name: str, hops: int) -> Rung:
         ways = Letter.of(name, "in"), Letter.of(name, "out")
         words = (Word(letters) for k in range(hops + 1) for letters in product(ways, repeat=k))
-        text = f"self + {name} in + out, {hops_of(hops)}"
+        text = f"self + {name} in + out, {HOPS[hops]}"
         return Rung(text, "directions", tuple(words), complexity=2 + 2 * hops)
 
     yield from _deeper(search, rung, best=2)
@@ -271,7 +267,7 @@ def relations(search: Search) -> Iterator[Rung]:
     def rung(preset: str, hops: int) -> Rung:
         letters = [Letter.of(preset, name) for name in by_size[:MOST_RELATIONS]]
         powers = (Word((letter,) * k) for k in range(1, hops + 1) for letter in letters)
-        text = f"self + {preset} per relation, {hops_of(hops)}"
+        text = f"self + {preset} per relation, {HOPS[hops]}"
         return Rung(text, "relations", (Word(), *powers), complexity=2 + 2 * hops)
 
     yield from _deeper(search, rung, best=1)
@@ -318,7 +314,7 @@ def labels(search: Search) -> Iterator[Rung]:
         for way in ("any",) if problem.graph.is_undirected else ("in", "out"):
             letters = tuple(Letter.of(preset, way) for preset in path)
             words = (*words, Word(letters, of="labels"))
-        yield _extended(start, f"labels, {hops_of(hops)}", "labels", words)
+        yield _extended(start, f"labels, {HOPS[hops]}", "labels", words)
 
 
 def structure_beside(search: Search) -> Iterator[Rung]:

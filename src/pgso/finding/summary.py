@@ -20,7 +20,7 @@ from pgso.errors import InputError
 from pgso.finding.heads import Head
 from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.predictor import calibration
-from pgso.finding.problem import Problem, probabilities
+from pgso.finding.problem import Problem
 from pgso.finding.rungs import GCN
 from pgso.finding.verdict import guess_of, leaks_of, signal_of, verdict_of, whole_verdict
 from pgso.graph.degrees import received_weight
@@ -95,7 +95,7 @@ def record_of(
         leaks=leaks,
         guess=guess,
         headroom=max(gains, default=None),
-        judges=len(best.losses),
+        judges=len(best.said.losses),
         spec=spec.model_dump(mode="json"),
         code=code_of(spec, problem, is_known),
         command=command if can_be_compared else "",
@@ -118,7 +118,7 @@ def rung_record(
     longest = max(of_x, key=len, default=())
     hops = tuple(letter.S for letter in reversed(longest))  # the last letter meets x first
     evidence = {} if fitted.evidence is None else vars(fitted.evidence)  # gain, interval and p
-    scores, points = (fitted.pooled(problem), best.pooled(problem)), None
+    scores, points = [problem.pooled(one.loo, one.val) for one in (fitted, best)], None
     if None not in scores:  # one below the score of guessing counts as much as guessing
         own, kept = (max(map(problem.objective.merit, (score, guess))) for score in scores)
         points = own - kept
@@ -134,7 +134,7 @@ def rung_record(
         hops=len(hops),
         penalty=fitted.fit.penalty,
         loo_loss=fitted.fit.loss,
-        loss=float(fitted.losses.mean()),
+        loss=float(fitted.said.losses.mean()),
         loo=fitted.loo,
         val=fitted.val,
         test=fitted.test,
@@ -196,7 +196,8 @@ def some_predictions(problem: Problem, out: Tensor) -> tuple[Prediction, ...]:  
     for item in items.tolist():
         y, row = problem.y[item], dict[str, Any]()
         if problem.classes:
-            said = probabilities(problem, out[item].unsqueeze(0))[0]
+            logits = out[item].unsqueeze(0)
+            said = (logits.softmax(dim=1) if problem.answer == "class" else logits.sigmoid())[0]
             chosen = int(said.argmax())
             right = (y == 1).nonzero()[:, 0] if y.dim() else y[y >= 0].reshape(-1)
             row["predicted"] = (problem.classes[chosen],)

@@ -165,7 +165,7 @@ def guess_of(problem: Problem) -> tuple[Said, float | None]:
     num_train = len(problem.train)
     if problem.classes:
         shape = len(problem.judges), len(problem.classes)
-        out = Readout.of(problem, 0.0)(torch.zeros(shape))
+        out = Readout.of(problem)(torch.zeros(shape))
         train = same = out[:num_train]
         val = out[num_train:]
     else:

@@ -61,7 +61,7 @@ def candidates_of(
             return []
         is_directed, ladder = not problem.graph.is_undirected, Ladder(problem)
         kept = ladder.climb()
-        others = sorted(ladder.fitted.values(), key=lambda fitted: float(fitted.losses.mean()))
+        others = sorted(ladder.fitted.values(), key=lambda fitted: float(fitted.said.losses.mean()))
         rungs = [rung_record(fitted, kept, problem) for fitted in (kept, *others)]
     proposed: list[Candidate] = []
     for rung in rungs:
