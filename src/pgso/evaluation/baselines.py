@@ -1,8 +1,7 @@
 """What a network must beat: a guess, the features without the graph, the graph without features."""
 
 import warnings
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -53,7 +52,10 @@ def baselines(task: Task) -> tuple[BaselineRecord, ...]:
 
 def _of_items(task: Task) -> Said:
     guess = {"class": "most frequent class", "labels": "how frequent each label is"}
-    frequent = np.nanmean(_targets(task)[task.train.numpy()], axis=0)
+    targets = task.y.double().numpy()
+    if task.answer == "class":  # a column for each; the last row of the identity is of unknown ones
+        targets = np.eye(task.num_classes + 1)[task.y.numpy(), :-1]
+    frequent = np.nanmean(targets[task.train.numpy()], axis=0)
     yield GUESS, guess.get(task.answer, "mean"), np.tile(frequent, (len(task.y), 1))
     x = None if is_identity(task) else _columns(task)
     work = len(task.train) * task.num_features * max(task.num_outputs, 1)
@@ -67,19 +69,16 @@ def _of_items(task: Task) -> Said:
         sizes = np.stack([nodes, edges, edges / np.maximum(nodes, 1)], axis=1)
         yield GRAPH, "graph sizes, no features", _regression(task, sizes)
     else:
-        yield GRAPH, "neighbours' labels, no features", _spread(task)
+        # The mean over neighbours, edges taken in both directions.
+        weight = task.graph.edge_weight
+        A = _both_ways(task, np.ones(task.num_edges) if weight is None else weight.abs().double())
+        P = scipy.sparse.diags_array(1 / np.maximum(np.ravel(A.sum(axis=1)), 1e-30)) @ A
+        yield GRAPH, "neighbours' labels, no features", _spread(task, P, targets)
     if isinstance(x, np.ndarray) and len(task.train) >= FEWEST_BOOSTED and work <= MOST_BOOSTED:
         yield BOOSTED, "gradient boosting, no graph", _boosted(task, x)
         if task.kind == "node":
-            wide = np.concatenate([x, _walk(task) @ x], axis=1)
+            wide = np.concatenate([x, P @ x], axis=1)
             yield BOOSTED_GRAPH, "gradient boosting with means of neighbours", _boosted(task, wide)
-
-
-def _targets(task: Task) -> Array:  # (items, outputs)
-    """A column per class, of training labels; others as they are."""
-    if task.answer != "class":
-        return task.y.double().numpy()
-    return np.eye(task.num_classes + 1)[task.y.numpy(), :-1]  # the last row is of unknown ones
 
 
 def _columns(task: Task) -> Any:  # (items, F), dense or scipy's sparse rows
@@ -104,16 +103,18 @@ def _regression(task: Task, x: Any) -> Array:  # (items, outputs)
     scaler = StandardScaler(with_mean=not scipy.sparse.issparse(x)).fit(x[task.train.numpy()])
     scaled, val, y = scaler.transform(x), task.val.numpy(), task.y.numpy()
 
-    def model(penalty: float, rows: int) -> Any:
+    best, best_merit = None, -np.inf
+    for penalty in PENALTIES:
         if task.answer == "value":
-            return Ridge(alpha=penalty * rows / 10)
-        return LogisticRegression(C=1 / penalty, max_iter=200)
-
-    def merit(out: Array) -> float:
-        return task.objective.merit(task.objective.score(out[val], y[val]) if len(val) else None)
-
-    fitted = (_predictions(task, scaled, partial(model, penalty)) for penalty in PENALTIES)
-    return max(fitted, key=merit)
+            out = _predictions(task, scaled, Ridge(), penalty)
+        else:
+            out = _predictions(task, scaled, LogisticRegression(C=1 / penalty, max_iter=200))
+        score = task.objective.score(out[val], y[val]) if len(val) else None
+        merit = task.objective.merit(score)
+        if best is None or merit > best_merit:
+            best, best_merit = out, merit
+    assert best is not None
+    return best
 
 
 def _boosted(task: Task, x: Array) -> Array:  # (items, outputs)
@@ -128,11 +129,17 @@ def _boosted(task: Task, x: Array) -> Array:  # (items, outputs)
     is_number = task.answer == "value"
     kind = HistGradientBoostingRegressor if is_number else HistGradientBoostingClassifier
     with threadpool_limits(1):  # on a busy machine two threads take ten times as long
-        return _predictions(task, x, lambda _: kind(**options))
+        return _predictions(task, x, kind(**options))
 
 
-def _predictions(task: Task, x: Any, model: Callable[[int], Any]) -> Array:  # (items, outputs)
-    """Log-probabilities, or numbers, of what ``model(rows)`` makes, fitted to training rows."""
+def _predictions(
+    task: Task, x: Any, model: Any, penalty: float | None = None
+) -> Array:  # (items, outputs)
+    """Log-probabilities, or numbers, of a model of scikit-learn that is fitted to training rows.
+
+    The penalty of ridge regression grows with the rows of each output, of which some may be
+    unknown.
+    """
     train, y = task.train.numpy(), task.y.numpy()
     if task.answer == "class":
         return _log_probabilities(model, x, y, train, task.num_outputs)
@@ -150,13 +157,15 @@ def _predictions(task: Task, x: Any, model: Callable[[int], Any]) -> Array:  # (
             mean = given.mean()  # in 32 bits, as x is, it would cost digits of what differs
             large = max(float(np.abs(given - mean).max()), 1.0)
             unit = 1.0 if large < LARGE else large  # sums of larger ones leave 32 bits
-            fitted = model(len(rows)).fit(x[rows], (given - mean) / unit)
-            out[:, column] = mean + unit * fitted.predict(x).astype(np.float64)
+            if penalty is not None:
+                model.set_params(alpha=penalty * len(rows) / 10)
+            model.fit(x[rows], (given - mean) / unit)
+            out[:, column] = mean + unit * model.predict(x).astype(np.float64)
     return out
 
 
 def _log_probabilities(
-    model: Callable[[int], Any], x: Any, y: Array, train: Array, classes: int
+    model: Any, x: Any, y: Array, train: Array, classes: int
 ) -> Array:  # (items, classes)
     from sklearn.exceptions import ConvergenceWarning
 
@@ -167,16 +176,9 @@ def _log_probabilities(
         return out
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # good enough to be compared with
-        fitted = model(len(train)).fit(x[train], y[train])
-    out[:, fitted.classes_] = np.log(fitted.predict_proba(x)).clip(min=-1e3)
+        model.fit(x[train], y[train])
+    out[:, model.classes_] = np.log(model.predict_proba(x)).clip(min=-1e3)
     return out
-
-
-def _walk(task: Task) -> "scipy.sparse.csr_array":  # (n, n)
-    """The mean over neighbours, edges taken in both directions."""
-    weight = task.graph.edge_weight
-    A = _both_ways(task, np.ones(task.num_edges) if weight is None else weight.abs().double())
-    return scipy.sparse.diags_array(1 / np.maximum(np.ravel(A.sum(axis=1)), 1e-30)) @ A
 
 
 def _both_ways(task: Task, values: Any) -> "scipy.sparse.csr_array":  # (n, n)
@@ -186,9 +188,9 @@ def _both_ways(task: Task, values: Any) -> "scipy.sparse.csr_array":  # (n, n)
     return A + A.T
 
 
-def _spread(task: Task) -> Array:  # (n, outputs)
-    """Training labels, spread along edges: what a node's neighbourhood says."""
-    train, P, targets = task.train.numpy(), _walk(task), _targets(task)
+def _spread(task: Task, P: Any, targets: Array) -> Array:  # (n, outputs)
+    """Training labels, spread along edges by P: what a node's neighbourhood says."""
+    train = task.train.numpy()
     given, is_known = np.zeros((2, *targets.shape))
     given[train] = np.nan_to_num(targets[train])
     is_known[train] = np.isfinite(targets[train])

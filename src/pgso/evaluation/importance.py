@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.special import stdtrit
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, softplus
 
@@ -13,7 +14,7 @@ from pgso.data import Task
 from pgso.data.arrays import Array
 from pgso.data.description import is_identity
 from pgso.errors import InputError
-from pgso.evaluation.statistics import LEVEL, holm, holm_levels, t_confidence, t_quantile
+from pgso.evaluation.statistics import LEVEL, holm, holm_levels, t_confidence
 from pgso.graph import Graph, Relations
 from pgso.models.build import Model
 from pgso.models.gnn import GNN
@@ -216,7 +217,7 @@ def importances_of(shuffled: Sequence[Shuffled]) -> list[FeatureImportance]:
     for (name, costs, _), p, level in tests:
         mean, repeats = float(costs.mean()), len(costs)
         one_more = float(costs.std(ddof=1)) * (1 + 1 / repeats) ** 0.5
-        half = t_quantile(repeats - 1, level) * one_more
+        half = float(stdtrit(repeats - 1, (1 + level) / 2)) * one_more
         matters = p is not None and p <= 1 - LEVEL and mean > 0
         low = mean - half if matters else min(mean - half, 0.0)
         importances.append(

@@ -42,12 +42,22 @@ def evaluation_of(
     part = "test" if len(answers["test"]) else "val"
     out, y = outputs[part], answers[part]
     found: dict[str, Any]
-    if answer == "class":
-        temperature = fit_temperature(outputs["val"], answers["val"])
-        found = _of_classes(out, y, names, temperature, 1 if positive is None else positive)
-    elif answer == "labels":
-        temperature = fit_temperature(*_as_two_classes(outputs["val"], answers["val"]))
-        found = _of_labels(out, y, names, temperature)
+    if answer in ("class", "labels"):
+        cells, has = outputs["val"], answers["val"]
+        if answer == "labels":
+            cells, has = _as_two_classes(cells, has)
+        z, classes = cells[has >= 0].astype(np.float64), has[has >= 0]
+
+        def log_loss(T: float) -> float:
+            return float(-log_softmax(z / T, axis=1)[np.arange(len(z)), classes].sum())
+
+        temperature = 1.0
+        if len(z) and np.isfinite(z).all():
+            temperature = fit_temperature(log_loss)
+        if answer == "labels":
+            found = _of_labels(out, y, names, temperature)
+        else:
+            found = _of_classes(out, y, names, temperature, 1 if positive is None else positive)
     elif answer == "value":
         found = {"scatter": tuple(_scatter(*each) for each in zip(out.T, y.T, names, strict=True))}
     else:
@@ -61,11 +71,9 @@ def _of_classes(
     logits: Array, y: Array, classes: tuple[str, ...], temperature: float, positive: int
 ) -> dict[str, Any]:  # (n, classes), (n,)
     """Confusion, calibration, and detection: of two classes the positive, of more their mean."""
-
-    def chosen(T: float) -> tuple[Array, Array]:
-        p = probabilities(logits, T)
-        return p.max(axis=1), p.argmax(axis=1) == y
-
+    z = logits.astype(np.float64)
+    p, calibrated = softmax(z, axis=1), softmax(z / temperature, axis=1)
+    chosen = [(side.max(axis=1), side.argmax(axis=1) == y) for side in (p, calibrated)]
     found: dict[str, Any] = {"calibration": _calibration(temperature, chosen)}
     if len(classes) > MOST_CLASSES:
         return found
@@ -73,13 +81,12 @@ def _of_classes(
     np.add.at(counts, (y, logits.argmax(axis=1)), 1)
     found["confusion"] = Confusion(classes=classes, counts=tuple(map(tuple, counts.tolist())))
     if len(classes) != 2:
-        p = probabilities(logits)
         curves = [detection(p[:, c], y == c, name) for c, name in enumerate(classes)]
         return found | {"detection": _averaged(curves, "class")}
     margin = logits[:, positive] - logits[:, 1 - positive]
     curve = detection(margin, y == positive, classes[positive])
     if curve is not None:
-        costs = thresholds(probabilities(logits, temperature)[:, positive], y == positive)
+        costs = thresholds(calibrated[:, positive], y == positive)
         curve = curve.model_copy(update={"costs": costs})
     return found | {"detection": curve}
 
@@ -98,8 +105,9 @@ def _of_labels(
         scores.append(LabelScore(label=name, positives=count, examples=len(z), **both))
     cells, has = _as_two_classes(logits, y)
     found = {"detection": _averaged(curves, "label"), "labels": tuple(scores[:MOST_CLASSES])}
-    said = _calibration(temperature, lambda T: (probabilities(cells, T)[:, 1], has == 1))
-    return {"calibration": said, **found}
+    z = cells.astype(np.float64)
+    said = [(softmax(z / T, axis=1)[:, 1], has == 1) for T in (1.0, temperature)]
+    return {"calibration": _calibration(temperature, said), **found}
 
 
 def _as_two_classes(logits: Array, y: Array) -> tuple[Array, Array]:  # (k, 2), (k,)
@@ -174,54 +182,49 @@ def _scatter(out: Array, y: Array, target: str) -> Scatter:
     return Scatter(target=target, truth=truth, predicted=predicted)
 
 
-def fit_temperature(logits: Array, y: Array) -> float:  # (n, classes), (n,)
-    r"""The T that makes the validation labels most probable (Guo et al. 2017); 1 without any.
+def fit_temperature(log_loss: Callable[[float], float], tried: Sequence[float] = ()) -> float:
+    r"""The number that scales class scores with the smallest log loss (Guo et al. 2017).
 
-    It minimises :math:`\frac{1}{2} (\log T)^2 - \sum_i \log \operatorname{softmax}(z_i / T)_{y_i}`,
-    whose first term keeps T near 1 where there are few labels.
+    ``log_loss`` says the loss of labels that the model was not fitted to. For ``find`` it takes a
+    factor of the scores, and the best of those that are ``tried`` is returned. For networks it
+    takes a temperature T that divides logits, and the one between :data:`COLDEST` and
+    :data:`HOTTEST` with the smallest :math:`\frac{1}{2} (\log T)^2` + loss is returned, whose first
+    term keeps T near 1 where there are few labels.
 
     Example:
         >>> bold = np.array([[4.0, 0.0]] * 300 + [[0.0, 4.0]] * 100)  # right three times of four
-        >>> T = fit_temperature(bold, np.zeros(400, dtype=int))
-        >>> round(float(probabilities(bold, T)[0, 0]), 2)
+        >>> T = fit_temperature(lambda T: -log_softmax(bold / T, axis=1)[:, 0].sum())
+        >>> round(float(softmax(bold / T, axis=1)[0, 0]), 2)
         0.75
     """
-    is_known = y >= 0
-    z, y = logits[is_known].astype(np.float64), y[is_known]
-    if not len(y) or not np.isfinite(z).all():
-        return 1.0
-
-    def loss(log_temperature: float) -> float:
-        fit = log_softmax(z / np.exp(log_temperature), axis=1)[np.arange(len(y)), y].sum()
-        return float(log_temperature**2 / 2 - fit)
-
-    best = minimize_scalar(loss, bounds=(np.log(COLDEST), np.log(HOTTEST)), method="bounded")
+    if tried:
+        return min(tried, key=log_loss)
+    best = minimize_scalar(
+        lambda log_T: log_T**2 / 2 + log_loss(np.exp(log_T)),
+        bounds=(np.log(COLDEST), np.log(HOTTEST)),
+        method="bounded",
+    )
     return float(np.exp(best.x))
 
 
-def probabilities(logits: Array, temperature: float = 1.0) -> Array:  # (n, classes)
-    """Softmax of logits / T."""
-    values: Array = softmax(logits.astype(np.float64) / temperature, axis=1)
-    return values
+def _calibration(temperature: float, said: Sequence[tuple[Array, Array]]) -> Calibration:
+    """Ten bins of equal width by a probability: of the chosen class, or of a label.
 
-
-def _calibration(temperature: float, judged: Callable[[float], tuple[Array, Array]]) -> Calibration:
-    """Bins without and with a temperature; ``judged`` gives probabilities and who was right."""
-    before, after = (binned(*judged(T)) for T in (1.0, temperature))
-    error = {"error_before": calibration_error(before), "error_after": calibration_error(after)}
-    return Calibration(temperature=temperature, **error, before=before, after=after)
-
-
-def binned(p: Array, is_right: Array) -> tuple[Bin, ...]:
-    """Ten bins of equal width by a probability: of the chosen class, or of a label."""
-    bin_of = np.minimum((p * BINS).astype(int), BINS - 1)
-    return tuple(
-        Bin(int(inside.sum()), float(p[inside].sum()), int(is_right[inside].sum()))
-        for inside in (bin_of == k for k in range(BINS))
+    ``said`` are probabilities and who was right, without and with the temperature. The error is how
+    far confidence and the share of right answers are apart, weighted by the bins' sizes.
+    """
+    bins, errors = [], []
+    for p, is_right in said:
+        bin_of = np.minimum((p * BINS).astype(int), BINS - 1)
+        rows = [bin_of == k for k in range(BINS)]
+        made = [Bin(int(r.sum()), float(p[r].sum()), int(is_right[r].sum())) for r in rows]
+        gaps = sum(abs(entry.confidence - entry.right) for entry in made)
+        bins.append(tuple(made))
+        errors.append(round(gaps / max(len(p), 1), 12))
+    return Calibration(
+        temperature=temperature,
+        error_before=errors[0],
+        error_after=errors[1],
+        before=bins[0],
+        after=bins[1],
     )
-
-
-def calibration_error(bins: tuple[Bin, ...]) -> float:
-    """How far confidence and the share of right answers are apart, weighted by the bins' sizes."""
-    total = sum(entry.size for entry in bins)
-    return round(sum(abs(b.confidence - b.right) for b in bins) / max(total, 1), 12)

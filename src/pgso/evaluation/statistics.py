@@ -58,13 +58,8 @@ def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval | None
     if not sd:
         return None
     mean, n = float(np.mean(values)), len(values)
-    half = t_quantile(n - 1, level) * sd / math.sqrt(n)
+    half = float(stdtrit(n - 1, (1 + level) / 2)) * sd / math.sqrt(n)
     return Interval(mean - half, mean + half)
-
-
-def t_quantile(freedom: int, level: float = LEVEL) -> float:
-    """How many standard errors an interval of this level reaches to either side."""
-    return float(stdtrit(freedom, (1 + level) / 2))
 
 
 def t_test(differences: Sequence[float]) -> float | None:

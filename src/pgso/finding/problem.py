@@ -15,6 +15,7 @@ from pgso.data.description import is_diagonal
 from pgso.data.inputs import read_answers, read_graph
 from pgso.data.task import IN_MEMORY, Task
 from pgso.errors import InputError
+from pgso.evaluation.scores import fit_temperature
 from pgso.evaluation.statistics import Evidence, challenge
 from pgso.finding.columns import Preparation, coordinates, structural_names
 from pgso.finding.ridge import ROWS, sample
@@ -278,11 +279,14 @@ class Readout:
         guess = cls(0.0, problem.Y.mean(dim=0), prior, None)
         if loo is None:
             return guess
-        y, rows = problem.y[problem.train], sample(len(loo), ROWS)
+        y, said, rows = problem.y[problem.train], loo, sample(len(loo), ROWS)
         if rows is not None:
-            loo, y = loo[rows], y[rows]
-        tried = [replace(guess, factor=factor) for factor in TEMPERATURES]
-        return min(tried, key=lambda one: float(losses(problem, one(loo), y).mean()))
+            said, y = loo[rows], y[rows]
+        factor = fit_temperature(
+            lambda factor: float(losses(problem, replace(guess, factor=factor)(said), y).mean()),
+            TEMPERATURES,
+        )
+        return replace(guess, factor=factor)
 
     def __call__(self, values: Tensor) -> Tensor:  # (n, C) -> (n, C), 64 bits
         """Logits, or numbers."""
