@@ -186,7 +186,8 @@ def test_a_name_that_is_taken_is_refused(installed):
 
 
 def test_a_registry_without_a_group_asks_nobody(monkeypatch):
-    monkeypatch.setattr("pgso.registry.load_plugins", lambda group: pytest.fail(group))
+    load_plugins.cache_clear()
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: pytest.fail(group))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert list(Registry("colour", {"red": 1})) == ["red"]

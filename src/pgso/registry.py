@@ -16,12 +16,14 @@ class PluginWarning(UserWarning):
 
 
 @functools.cache
-def load_plugins(group: str) -> tuple[str, ...]:
-    """Import what installed packages name in this group of entry points, once a process.
+def load_plugins(group: str | None) -> tuple[str, ...]:
+    """Import what installed packages name in this group of entry points, if any, once a process.
 
     A plug-in registers itself when it is imported. One that fails is named in a warning and left
     out; the names of the others are returned.
     """
+    if group is None:
+        return ()
     from importlib.metadata import entry_points  # 30 ms for a hundred packages: only if asked
 
     loaded = []
@@ -81,23 +83,19 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def __getitem__(self, name: str) -> T:
         if not isinstance(name, str) or name not in self._entries:
-            self._load_plugins()
+            load_plugins(self.plugins)
         try:
             return self._entries[name]
         except (KeyError, TypeError):
             raise UnknownNameError(self.kind, name, self._entries) from None
 
     def __iter__(self) -> Iterator[str]:
-        self._load_plugins()
+        load_plugins(self.plugins)
         return iter(self._entries)
 
     def __len__(self) -> int:
-        self._load_plugins()
+        load_plugins(self.plugins)
         return len(self._entries)
-
-    def _load_plugins(self) -> None:
-        if self.plugins is not None:
-            load_plugins(self.plugins)
 
     def __repr__(self) -> str:
         return f"Registry({self.kind}: {', '.join(self._entries)})"

@@ -1,11 +1,12 @@
 import json
+import re
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pgso.report.comparison import compare
 from pgso.report.page import comparison_page, comparison_record
-from pgso.report.sections import embedded
+from pgso.report.sections import as_html, embedded
 from pgso.report.tables import MOST_EPOCHS
 from tests.report.records import GCN, MOVED, make_record, make_runs
 
@@ -13,7 +14,7 @@ from tests.report.records import GCN, MOVED, make_record, make_runs
 def data_of(runs):
     comparison = compare(runs)
     page = comparison_page(comparison, comparison_record(comparison), "toy")
-    return json.loads(embedded(page.data))
+    return json.loads(re.search(r'id="data">(.*?)</script>', as_html(page))[1])
 
 
 @given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner, max_size=3)))

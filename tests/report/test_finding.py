@@ -11,10 +11,10 @@ from pgso.report.finding import (
     finding_page,
     ladder_bars,
     predictions_grid,
-    render_finding,
     rungs_grid,
     write_finding,
 )
+from pgso.report.sections import as_html
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def test_it_shows_verdict_ladder_and_advice(record, tmp_path):
 
 
 def test_it_fetches_nothing_and_can_be_read_and_turned_dark(record):
-    page = render_finding(record)
+    page = as_html(finding_page(record))
     assert "default-src 'none'" in page
     assert not re.search(r"(src|href)=\"(?!data:|#|finding.json\")", page)
     assert 'id="theme"' in page
@@ -44,7 +44,7 @@ def test_it_fetches_nothing_and_can_be_read_and_turned_dark(record):
 
 def test_names_of_users_are_escaped(record):
     nasty = record.model_copy(update={"dataset": "<img src=x onerror=alert(1)>"})
-    page = render_finding(nasty)
+    page = as_html(finding_page(nasty))
     assert "<img" not in page
     assert "&lt;img" in page
 
@@ -63,7 +63,7 @@ def test_tags_are_closed(record):
             assert self.stack.pop() == tag
 
     parser = Parser()
-    parser.feed(render_finding(record))
+    parser.feed(as_html(finding_page(record)))
     assert parser.stack == []
 
 

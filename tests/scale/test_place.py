@@ -7,7 +7,7 @@ import torch
 import pgso
 from pgso.errors import InputError
 from pgso.launch import Launch
-from pgso.scale.place import Place, device_of, joined
+from pgso.scale.place import Place, joined, place_of
 from pgso.training.fit import fit
 from tests.training.tasks import karate
 
@@ -17,13 +17,13 @@ VARIABLES = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
 
 
 def test_auto_is_a_gpu_if_there_is_one(monkeypatch):
-    assert device_of() == device_of("auto") == device_of("cpu") == torch.device("cpu")
+    assert place_of() == place_of("auto") == place_of("cpu") == Place(torch.device("cpu"))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    assert device_of() == torch.device("cuda")
-    assert device_of("cuda:1") == torch.device("cuda", 1)
+    assert place_of().device == torch.device("cuda")
+    assert place_of("cuda:1").device == torch.device("cuda", 1)
     with pytest.raises(InputError, match="there is no cuda:2: torch sees 2 GPUs here"):
-        device_of("cuda:2")
+        place_of("cuda:2")
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_processes_of_torchrun_keep_their_own_device(monkeypatch):
 
 def test_alone_nothing_is_exchanged():
     with joined() as place:
-        assert place == Place(device_of())
+        assert place == place_of()
     assert (place.rank, place.num_ranks, place.total(2.5)) == (0, 1, 2.5)
     value = torch.ones(3)
     place.average([value, None])

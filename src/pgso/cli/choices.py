@@ -255,11 +255,14 @@ def numbered(folder: Path, holds_the_same: Callable[[Path], bool]) -> Path:
 
 
 def data_of(records: Sequence[RunRecord], store: Store, data: Path | None) -> list[DataRecord]:
-    """What is known about the data of some runs, one per seed; torch is loaded only to compute."""
-    specs = {record.spec.seed: record.spec for record in records}
-    stored = [record for spec in specs.values() if (record := store.data(spec)) is not None]
-    if len(stored) < len(specs):
-        from pgso.training.pages import complete_data_records
+    """What is known about the data of some runs, one per seed; what is computed is stored."""
+    described = []
+    for spec in {record.spec.seed: record.spec for record in records}.values():
+        known = store.data(spec)
+        if known is None:
+            from pgso.training.pages import data_record  # torch is loaded only to compute
 
-        stored = list(complete_data_records(specs.values(), store, data).values())
-    return stored
+            known = data_record(spec, data)
+            store.put_data(known)
+        described.append(known)
+    return described

@@ -68,10 +68,10 @@ def compare(
     if len(missing) < len(specs):
         console.print(f"{len(specs) - len(missing)} of {len(specs)} runs are there already")
     if missing:  # a finished comparison needs no torch
-        from pgso.scale.place import device_of
+        from pgso.scale.place import place_of
         from pgso.training.engines import run_all, useful_workers
 
-        device_of(device)  # refused before the first run
+        place_of(device)  # refused before the first run
         used = useful_workers(missing, workers, load_checked(spec, data, console))
         with progress(console, spec.dataset, len(missing)) as advance:
 

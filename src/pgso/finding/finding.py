@@ -158,9 +158,10 @@ class Finding:
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the page of this finding to a file; it works offline."""
-        from pgso.report.finding import render_finding
+        from pgso.report.finding import finding_page
+        from pgso.report.sections import as_html
 
-        write_atomically(Path(path), render_finding(self.record))
+        write_atomically(Path(path), as_html(finding_page(self.record)))
         return Path(path)
 
     def _repr_html_(self) -> str:

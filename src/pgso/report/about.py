@@ -31,13 +31,15 @@ def data_section(
     noun = {"value": "target", "link": "link"}.get(first.answer, "label")
     parts = (first.num_train, first.num_val, first.num_test)
     split = zip(("training", "validation", "test"), parts, strict=True)
-    rows = [(name, *_counted(n, first.num_items))
+    num_items, num_examples = max(first.num_items, 1), max(sum(parts), 1)
+    rows = [(name, f"{n:,}", f"{100 * n / num_items:.1f} %")
             for name, n in ((f"with a {noun}", first.num_labelled), *split)]  # fmt: skip
     classes = sorted(first.classes, key=lambda c: -(c.train + c.val + c.test))
     counts = []
     for c in classes[:MOST_CLASSES]:
         found = (c.train, c.val, c.test)
-        counts.append((c.name, *_counted(sum(found), sum(parts)), *map("{:,}".format, found)))
+        total, *cells = (f"{n:,}" for n in (sum(found), *found))
+        counts.append((c.name, total, f"{100 * sum(found) / num_examples:.1f} %", *cells))
     left = len(classes) - len(counts)
     targets = [(t.name, f"{t.known:,}", *(f"{value:.4g}" for value in (t.low, t.mean, t.high)))
                for t in first.targets]  # fmt: skip
@@ -57,10 +59,6 @@ def data_section(
     folded = tuple(grid for grid in grids[1:] if len(grid.rows) > SHORT)
     panels = tuple(grid for grid in grids if grid not in folded)
     return Section("The data", "", panels, "pair", folded, links=links, id="data-section")
-
-
-def _counted(count: int, total: int) -> tuple[str, str]:
-    return f"{count:,}", f"{100 * count / max(total, 1):.1f} %"
 
 
 def graph_grid(data: DataRecord) -> Grid:

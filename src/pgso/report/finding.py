@@ -36,13 +36,8 @@ READING = {
 
 def write_finding(record: FindingRecord, folder: Path) -> Path:
     """Write ``report.html`` into a folder, whole or not at all, and return its path."""
-    write_atomically(folder / "report.html", render_finding(record))
+    write_atomically(folder / "report.html", as_html(finding_page(record)))
     return folder / "report.html"
-
-
-def render_finding(record: FindingRecord) -> str:
-    """The page as text; everything it needs is inside, and it may fetch nothing."""
-    return as_html(finding_page(record))
 
 
 def finding_page(record: FindingRecord) -> Page:

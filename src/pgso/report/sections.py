@@ -133,12 +133,6 @@ class Page:
         panels = (panel for section in self.sections for panel in section.panels)
         return [panel for panel in panels if isinstance(panel, Plot)]
 
-    @property
-    def data(self) -> dict[str, Any]:
-        """All that the scripts draw."""
-        data = {name: entry for section in self.sections for name, entry in section.data.items()}
-        return data | {"plots": {plot.name: asdict(plot) for plot in self.plots}}
-
 
 def filled(sections: Iterable[Section | None]) -> tuple[Section, ...]:
     """The sections without tables that have no rows, and without those where nothing is left."""
@@ -160,12 +154,16 @@ def as_html(page: Page) -> str:
     environment.tests["plot"] = lambda panel: isinstance(panel, Plot)
     assets = files("pgso.report") / "assets"
     script = "\n".join((assets / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
+    data: dict[str, Any] = {}  # all that the scripts draw
+    for section in page.sections:
+        data |= section.data
+    data["plots"] = {plot.name: asdict(plot) for plot in page.plots}
     return environment.get_template("page.html.j2").render(
         page=page,
         style=Markup((assets / "report.css").read_text(encoding="utf-8")),  # noqa: S704  (our own)
         script=Markup(script),  # noqa: S704  (our own files)
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        data_json=embedded(page.data),
+        data_json=embedded(data),
         date=date.today().isoformat(),
     )
 

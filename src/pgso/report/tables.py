@@ -101,8 +101,14 @@ def operator_grids(records: Iterable[RunRecord]) -> tuple[Grid, Grid]:
         for layer, place in enumerate(places(terms, len(first.parameters))):
             label = f"{name}, {place}" if place else name
             start, end = [run.start for run in group], [run.parameters for run in group]
-            learned.append((f"{label}: start", *_means(layer, start, at_start)))
-            learned.append((label, *_means(layer, end, at_end)))
+            for named, S, intervals in (
+                (f"{label}: start", start, at_start), (label, end, at_end),
+            ):  # fmt: skip
+                ends = [np.array(one[layer], dtype=float) for one in intervals if one]
+                known = [one for one in ends if np.isfinite(one).all()]
+                bound = " to ".join(plain(e, 2) for e in np.mean(known, axis=0)) if known else NONE
+                means = np.mean([one[layer] for one in S], axis=0)
+                learned.append((named, *(plain(value, 2) for value in means), bound))
             nearest = [run.nearest[layer] for run in group if layer < len(run.nearest)]
             for preset, count in Counter(preset for preset, _ in nearest).most_common(1):
                 far = np.mean([distance for other, distance in nearest if other == preset])
@@ -111,27 +117,19 @@ def operator_grids(records: Iterable[RunRecord]) -> tuple[Grid, Grid]:
         learned = [("start", *learned[0][1:]), *learned[1::2]]
     several = any(len(group) > 1 for group in groups.values())
     seeds = ", mean over the seeds" if several else ""
-    means = "; shown is the mean of each end over the seeds" if several else ""
-    S = Grid(
+    of_ends = "; shown is the mean of each end over the seeds" if several else ""
+    grid = Grid(
         f"The learned operator S{seeds}",
         ("operator", *NAMES, "certified interval"),
         tuple(learned),
-        f"A run's certified interval holds all its eigenvalues (Theorem 2){means}.",
+        f"A run's certified interval holds all its eigenvalues (Theorem 2){of_ends}.",
     )
     caption = (
         "The distance is between matrices on this graph, up to a factor: 0 is the same, 1 is as "
         "far as can be."
     )
     header = ("operator", "nearest", "seeds", "distance")
-    return S, Grid("The nearest named operator", header, tuple(like), caption)
-
-
-def _means(layer: int, S: Sequence[Any], intervals: Sequence[Any]) -> list[str]:
-    """The mean S of a layer over the seeds, and of each end of its interval, where there is one."""
-    ends = [np.array(one[layer], dtype=float) for one in intervals if one]
-    known = [one for one in ends if np.isfinite(one).all()]
-    words = " to ".join(plain(end, 2) for end in np.mean(known, axis=0)) if known else NONE
-    return [*(plain(value, 2) for value in np.mean([one[layer] for one in S], axis=0)), words]
+    return grid, Grid("The nearest named operator", header, tuple(like), caption)
 
 
 def points_of(record: RunRecord, name: str) -> list[tuple[int, Any]]:

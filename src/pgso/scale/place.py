@@ -64,19 +64,19 @@ Where = str | torch.device | Place | None
 
 
 def place_of(where: Where = None) -> Place:
-    """The place of a device's name; a place is taken as it is."""
-    return where if isinstance(where, Place) else Place(device_of(where))
+    """The place of a device's name (``"cuda:1"``); a place is taken as it is.
 
-
-def device_of(name: str | torch.device | None = None) -> torch.device:
-    """The device of a name (``"cuda:1"``); ``"auto"``, or None, is a GPU if there is one."""
-    if name is None or str(name) == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    ``"auto"``, or None, is a GPU if there is one.
+    """
+    if isinstance(where, Place):
+        return where
+    if where is None or str(where) == "auto":
+        return Place(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
     try:
-        device = torch.device(name)
+        device = torch.device(where)
     except RuntimeError:
         raise InputError(
-            f"no device is called {str(name)!r}; choose cpu, cuda, cuda:1, ... or auto"
+            f"no device is called {str(where)!r}; choose cpu, cuda, cuda:1, ... or auto"
         ) from None
     if device.type == "cuda":
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
@@ -84,7 +84,7 @@ def device_of(name: str | torch.device | None = None) -> torch.device:
             raise InputError(f"there is no {device}: torch sees {count} GPUs here; choose cpu")
     elif device.type != "cpu":
         raise InputError(f"runs compute on cpu or cuda, not on {device.type}")
-    return device
+    return Place(device)
 
 
 class LostProcess(PGSOError):  # noqa: N818  (it says what happened)

@@ -146,19 +146,18 @@ class OperatorLearning:
 
 
 @torch.no_grad()
-def limit_radius(operators: Iterable[PGSO], graph: Graph, radius: float | None) -> None:
+def limit_radius(operators: Iterable[PGSO], graph: Graph, radius: float) -> None:
     """Scale m1, m2, m3 of each operator so that its certified spectral radius is at most this.
 
     The interval of Theorem 2 is linear in the three.
     """
-    if radius is not None:
-        for gso in operators:
-            if gso.kind in ("node", "structural"):
-                raise InputError("max_radius takes one S for all nodes: choose another shape")
-            low, high = gershgorin_interval(gso.on(graph.to(gso.m1.device)))
-            certified = torch.maximum(low.abs(), high.abs())  # of every channel, if they differ
-            # No number is looked at: a GPU would wait. Of a run that has diverged nothing changes.
-            above = (certified > radius) & certified.isfinite()
-            factor = torch.where(above, (1 - SLACK) * radius / certified, 1.0)
-            for scalar in (gso.m1, gso.m2, gso.m3):
-                scalar.mul_(factor)
+    for gso in operators:
+        if gso.kind in ("node", "structural"):
+            raise InputError("max_radius takes one S for all nodes: choose another shape")
+        low, high = gershgorin_interval(gso.on(graph.to(gso.m1.device)))
+        certified = torch.maximum(low.abs(), high.abs())  # of every channel, if they differ
+        # No number is looked at: a GPU would wait. Of a run that has diverged nothing changes.
+        above = (certified > radius) & certified.isfinite()
+        factor = torch.where(above, (1 - SLACK) * radius / certified, 1.0)
+        for scalar in (gso.m1, gso.m2, gso.m3):
+            scalar.mul_(factor)

@@ -1,6 +1,6 @@
 """What a page shows beside runs: data, baselines and spectra, computed once and stored."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
 
@@ -39,21 +39,6 @@ def data_record(
     data = task_of(spec, root) if task is None else task
     more = {"baselines": baselines(data), "sketch": sketch_of(data) if drawn else None}
     return describe(data, spec, state).model_copy(update=more)
-
-
-def complete_data_records(
-    specs: Iterable[RunSpec], store: Store, root: str | Path | None = None
-) -> dict[int, DataRecord]:
-    """One per seed; what the store does not have is computed and stored."""
-    records: dict[int, DataRecord] = {}
-    for spec in specs:
-        if spec.seed not in records:
-            record = store.data(spec)
-            if record is None:
-                record = data_record(spec, root)
-                store.put_data(record)
-            records[spec.seed] = record
-    return records
 
 
 def complete_spectra(

@@ -86,7 +86,8 @@ class Session:
         self.optimiser = torch.optim.Adam(self.learning.groups, fused=True)
         self.scheduler = StepLR(self.optimiser, spec.lr_step, spec.lr_decay)
         operators: Any = self.model.operators
-        limit_radius(operators, task.graph, spec.max_radius)
+        if spec.max_radius is not None:
+            limit_radius(operators, task.graph, spec.max_radius)
         # To walk through a model takes as long as a copy of it, so these are listed once.
         self._tensors = tensors_of(self.model)
         self._parameters = list(self.model.parameters())
@@ -99,14 +100,10 @@ class Session:
             gso.kind not in ("node", "structural") and gso.edges in (None, "in", "out")
             for gso in operators
         )
+        self.epoch = 0  # how many have ended
         self.best_merit = NEVER  # of the epoch's val score, minus its val loss
         self.best_epoch: int | None = None  # that validation likes best so far, counted from 0
         self.best_weights: dict[str, Tensor] = {}  # its weights
-
-    @property
-    def epoch(self) -> int:
-        """How many epochs have ended."""
-        return len(self._curves["loss"])
 
     @property
     def curves(self) -> dict[str, list[Any]]:
@@ -153,8 +150,9 @@ class Session:
             self._uncertified.append(values)
         merit = self.selection.merit(parts["val"], scores["val"], val_loss)
         if merit > self.best_merit:
-            self.best_merit, self.best_epoch = merit, self.epoch - 1
+            self.best_merit, self.best_epoch = merit, self.epoch
             self.best_weights = {name: t.detach().clone() for name, t in self._tensors.items()}
+        self.epoch += 1
 
     def _train(self) -> float:
         """Every step of an epoch, and the mean loss.
@@ -173,7 +171,8 @@ class Session:
             if held_out is not None:  # torch averages the gradients of the other loss alone
                 self.place.average(scalar.grad for scalar in self.learning.scalars)
             self.optimiser.step()
-            limit_radius(self.model.operators, self.task.graph, self.spec.max_radius)
+            if self.spec.max_radius is not None:
+                limit_radius(self.model.operators, self.task.graph, self.spec.max_radius)
             total += loss.detach().double() * count
             steps, seen = steps + 1, seen + count
         return mean if steps < 2 else self._mean_of_processes(total / seen)
@@ -227,6 +226,7 @@ class Session:
         self.optimiser.load_state_dict(optimiser)
         self.scheduler.load_state_dict(state["scheduler"])
         self._curves, self._uncertified = state["curves"], []
+        self.epoch = len(self._curves["loss"])
         (merit, loss), self.best_epoch, self.best_weights = state["best"]
         self.best_merit = (merit, loss)
         (merit, loss), self.selection.judged = state["judged"]
@@ -285,7 +285,7 @@ def evaluate(session: Session) -> tuple[Evaluation | None, Any]:
     """
     if not session.best_weights:
         return None, None
-    take_best(session)
+    assign(session.model, session.best_weights)
     (out, _), task, answers = session.evaluate(), session.task, session.answers
     outputs = {name: part.numpy(force=True) for name, part in session.by_part(out).items()}
     positive = None if task.positive is None else task.classes.index(task.positive)
