@@ -7,6 +7,7 @@ import re
 import tarfile
 import tomllib
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 from packaging.metadata import Metadata
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 import pgso
 
@@ -111,6 +113,15 @@ def test_the_oldest_versions_are_the_lowest_of_the_ranges():
             assert requirement.specifier.contains(oldest["torch"])
         else:
             assert oldest[requirement.name] == lowest, text
+
+
+def test_the_pinned_versions_install_on_the_first_python_3_11():
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pinned = dict(line.split("==") for line in lines if "==" in line)
+    for found in metadata.distributions():
+        if pinned.get(found.name) == found.version:
+            versions = SpecifierSet(found.metadata["Requires-Python"] or "")
+            assert versions.contains("3.11.0"), found.name
 
 
 def test_workflows_call_targets_that_the_makefile_has():

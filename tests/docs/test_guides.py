@@ -189,4 +189,4 @@ def test_the_page_of_find_counts_the_candidates_that_pay():
     better = [row["dataset"] for row in rows if row["loss"] < row["rung_loss"]]
     page = " ".join((ROOT / "results" / "find" / "page.md").read_text().split())
     assert f"revision {measured['ladder']} of the ladder" in page
-    assert f"on {len(better)} of {len(rows)} graphs, {' and '.join(sorted(better))}, and" in page
+    assert f"on {len(better)} of {len(rows)} graphs, {' and '.join(sorted(better))};" in page
