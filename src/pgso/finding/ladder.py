@@ -97,9 +97,12 @@ class Ladder:
                 learned = any(f.rung.family == "learned" for f in more)
                 without = self.learning_rows if learned else None
                 self.incumbent = kept = self._step(kept, more, family.risk, without)
-        if not (self._beats_no_graph(kept) and self._needs_its_graph(kept)):
-            self.steps.append(NO_GRAPH)
-            self.incumbent = self.fitted[NO_GRAPH]
+        if kept.rung.name != NO_GRAPH:
+            is_better = len(self.problem.classes) <= FEW_CLASSES or self._beats_no_graph(kept)
+            # The nodes of a graph that is classified keep its size and its degrees.
+            if not is_better or (kind == "node" and not self._needs_its_graph(kept)):
+                self.steps.append(NO_GRAPH)
+                self.incumbent = self.fitted[NO_GRAPH]
         return self.incumbent
 
     def _beats_no_graph(self, kept: Fitted) -> bool:
@@ -109,8 +112,6 @@ class Ladder:
         a block of noise may move the penalty to the better side. The best of many share the risk.
         """
         problem = self.problem
-        if kept.rung.name == NO_GRAPH or len(problem.classes) <= FEW_CLASSES:
-            return True
 
         def at_best(rung: Fitted) -> Tensor:  # (l,)
             """The calibrated leave-one-out losses with the penalty that suits them best."""
@@ -133,8 +134,6 @@ class Ladder:
 
         Averaging over strangers calms an overconfident fit, which needs no graph of its own.
         """
-        if kept.rung.name == NO_GRAPH or self.problem.kind == "graph":
-            return True  # the nodes of a graph that is classified keep its size and its degrees
         with torch.no_grad():
             blocks = Blocks.of(self.problem.relabelled())
             stranger = self._fitted(replace(kept.rung, words=kept.words), blocks)

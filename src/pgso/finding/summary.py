@@ -65,7 +65,7 @@ def record_of(
         problem.objective,
         statistics,
         over=ladder.steps[last - 1] if last > 0 else "",
-        direction=ladder.direction_matters(best),
+        direction=statistics.is_directed and ladder.direction_matters(best),
     )
     gains = [rung.points for rung in rungs.values() if rung.points is not None and rung is not kept]
     is_directed, dataset = statistics.is_directed, wanted["dataset"]
