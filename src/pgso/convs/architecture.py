@@ -57,12 +57,6 @@ class Conv(EdgeMasking):
         """The operators of this layer, in the order of their use."""
         return (self.gso,)
 
-    def on(
-        self, x: Features | Pair, graph: Any, edge_weight: Tensor | None = None
-    ) -> tuple[ShiftOperator, ...]:
-        """As :func:`shifts_on`, unless ``conv.explain = False`` says no to masks, as in PyG."""
-        return shifts_on(self.operators, x, graph, edge_weight, self.explain is not False)
-
     def reset_parameters(self) -> None:
         """Draw new weights; biases are 0, and operators go back to where they started."""
         for module in self.children():
@@ -92,7 +86,7 @@ def shifts_on(
     x: Features | Pair,
     graph: Any,
     edge_weight: Tensor | None = None,
-    masked: bool = True,  # whether an explainer's mask, if there is one, is on the edges
+    masked: bool = True,  # with an explainer's mask, if any; ``conv.explain = False`` says no
 ) -> tuple[ShiftOperator, ...]:
     """The operator of each hop: those that were handed over, or made now on this graph."""
     if isinstance(graph, ShiftOperator):
@@ -137,7 +131,8 @@ def transform_and_propagate(
         if len(gsos) > 1:
             raise InputError(f"{len(gsos)} hops stay on one set of nodes; give its features alone")
         (operator,) = shifts_on(gsos, x, graph, edge_weight, masked)
-        return linear.plus_bias(propagated(x, operator, gsos[0], linear))
+        out = propagated(x, operator, gsos[0], linear)
+        return out if linear.bias is None else out + linear.bias
     x = as_features(x)
     hops = list(zip(gsos, shifts_on(gsos, x, graph, edge_weight, masked), strict=True))
     narrower = 0 < linear.in_channels <= linear.out_channels
@@ -148,7 +143,7 @@ def transform_and_propagate(
     out = linear.times_weight(x)
     for gso, operator in hops:
         out = gso(out, operator)
-    return linear.plus_bias(out)
+    return out if linear.bias is None else out + linear.bias
 
 
 def by_row(norm: nn.Module, x: Tensor) -> Tensor:  # (..., n, F)

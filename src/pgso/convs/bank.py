@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from pgso.convs.architecture import CONVS, Conv, OnGraph, propagated
+from pgso.convs.architecture import CONVS, Conv, OnGraph, propagated, shifts_on
 from pgso.convs.sparse_features import Features, Linear, Pair, as_features, as_pair
 from pgso.errors import InputError
 from pgso.gso.module import PGSO, Shape
@@ -40,11 +40,6 @@ class Term(NamedTuple):
         if at and not edges:
             raise InputError(f'after @ a term names its edges, as in "{preset}@out", got {text!r}')
         return cls(start, edges or None)
-
-    def operator(self, learn: Any = True, shape: Shape = "scalar", start: Any = None) -> PGSO:
-        """A directed term takes the degrees of both ends of an edge, as Dir-GCN does."""
-        degrees = "row" if self.edges is None else "both"
-        return PGSO(self.preset if start is None else start, learn, shape, degrees, self.edges)
 
 
 @CONVS.register("bank")
@@ -126,7 +121,11 @@ class BankConv(Conv):
                 f"the terms {', '.join(terms)} start at presets of their own; leave out the "
                 "preset, or name the same one in every term"
             )
-        return [term.operator(learn, shape, start) for term in on_graph]
+        operators = []
+        for preset, edges in on_graph:
+            degrees = "row" if edges is None else "both"  # of both ends of an edge, as in Dir-GCN
+            operators.append(PGSO(preset if start is None else start, learn, shape, degrees, edges))
+        return operators
 
     @property
     def operators(self) -> tuple[PGSO, ...]:
@@ -142,14 +141,16 @@ class BankConv(Conv):
         pair = as_pair(x) if isinstance(x, tuple) else None
         features: Any = as_features(x) if pair is None else pair  # type: ignore[arg-type]
         own = features if pair is None else pair[1]
-        shifts, gsos = iter(self.on(features, edge_index, edge_weight)), iter(self.operators)
+        masked = self.explain is not False
+        shifts = shifts_on(self.operators, features, edge_index, edge_weight, masked)
+        hops = zip(self.operators, shifts, strict=True)
         out: Tensor | None = self.bias
         for term, lin in zip(self.terms, self.lins, strict=True):
             linear: Linear = lin  # type: ignore[assignment]
             if term == SELF:  # of a pair, a target's own term is of its own features
                 out = out if own is None else linear.added_to(out, own)
                 continue
-            gso, operator = next(gsos), next(shifts)
+            gso, operator = next(hops)
             narrower = 0 < linear.in_channels <= linear.out_channels and gso.commutes
             if isinstance(features, Tensor) and narrower:
                 out = linear.added_to(out, gso(features, operator))

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from pgso.convs.architecture import CONVS, Conv, OnGraph
+from pgso.convs.architecture import CONVS, Conv, OnGraph, shifts_on
 from pgso.convs.sparse_features import Features, Linear, as_features
 from pgso.errors import InputError, UnknownNameError
 from pgso.gso.module import PGSO, Shape
@@ -108,7 +108,9 @@ class FilterConv(Conv):
     ) -> Tensor:  # (n, out_channels)
         """Transform, then filter."""
         x = as_features(x)
-        (operator,) = self.on(x, edge_index, edge_weight)
+        (operator,) = shifts_on(
+            self.operators, x, edge_index, edge_weight, self.explain is not False
+        )
         hidden = self.lin.times_weight(x)
         c: Tensor = self.coefficients
         if self.basis == "chebyshev":

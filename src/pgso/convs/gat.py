@@ -7,8 +7,8 @@ from torch import Tensor, nn
 from torch.nn.functional import leaky_relu
 from torch_geometric.nn.inits import glorot
 
-from pgso.convs.architecture import CONVS, Conv, OnGraph
-from pgso.convs.sparse_features import Features, Linear, as_features, check_dropout, dense_dropout
+from pgso.convs.architecture import CONVS, Conv, OnGraph, shifts_on
+from pgso.convs.sparse_features import Features, Linear, as_features, check_dropout, dropout
 from pgso.errors import InputError
 from pgso.graph import Graph, weighted_product
 from pgso.graph.degrees import on_edges, softmax_over_edges
@@ -112,7 +112,9 @@ class GATConv(Conv):
         if self.explain:  # the mask belongs on the attended edges, once
             operator: Any = self.gso.on(edge_index, edge_weight, False, x.size(-2))  # type: ignore[arg-type]
         else:
-            (operator,) = self.on(x, edge_index, edge_weight)
+            (operator,) = shifts_on(
+                self.operators, x, edge_index, edge_weight, self.explain is not False
+            )
         hidden = self.lin(x)
         check_features(hidden, operator.shape[1], operator.device)
         if not isinstance(operator, OnPattern):
@@ -125,7 +127,7 @@ class GATConv(Conv):
             parts.append(column.to(hidden.dtype).expand(operator.shape[0], self.heads))
         left, right, own, a = (*(part.unsqueeze(2) for part in parts[:3]), parts[3])
         alpha = attention(*self.scores(hidden), graph, self.negative_slope)
-        alpha = dense_dropout(alpha, self.dropout, self.training)
+        alpha = dropout(alpha, self.dropout, self.training)
         if self.explain:
             alpha = self.masked(alpha, graph, edge_index)
         A = graph.entries.to(a.dtype).unsqueeze(1).expand(-1, self.heads)
@@ -147,7 +149,7 @@ def attention(target: Tensor, source: Tensor, graph: Graph, slope: float) -> Ten
     """α of every entry and head, from t and s, (n, H)."""
     row, col = graph.pattern.row, graph.pattern.col
     logits = leaky_relu(on_edges(target, row) + on_edges(source, col), slope)
-    if graph.is_sorted:
+    if graph.pattern.rowptr is not None:
         return softmax_over_edges(graph, logits)
     # Edges are not merged there, but α is a softmax over nodes: each counts once.
     pair = row * graph.num_nodes + col

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from pgso.convs.architecture import CONVS, Conv, OnGraph, transform_and_propagate
+from pgso.convs.architecture import CONVS, Conv, OnGraph, shifts_on, transform_and_propagate
 from pgso.convs.sparse_features import Linear, as_features
 from pgso.gso.module import PGSO
 
@@ -50,7 +50,9 @@ class GCNConv(Conv):
     ) -> Tensor:  # (n, out_channels)
         """Transform and propagate, on whichever side is narrower."""
         if self.lin.bias is not None:
-            (operator,) = self.on(as_features(x), edge_index, edge_weight)
+            (operator,) = shifts_on(
+                self.operators, as_features(x), edge_index, edge_weight, self.explain is not False
+            )
             return self.gso(self.lin(as_features(x)), operator)  # type: ignore[no-any-return]
         out = transform_and_propagate(
             x, edge_index, edge_weight, self.operators, self.lin, self.explain is not False

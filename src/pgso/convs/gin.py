@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from pgso.convs.architecture import CONVS, Conv, OnGraph, by_row, transform_and_propagate
+from pgso.convs.architecture import CONVS, Conv, OnGraph, by_row, shifts_on, transform_and_propagate
 from pgso.convs.sparse_features import Features, Linear, Pair, as_features, as_pair
 from pgso.gso.module import PGSO
 
@@ -73,6 +73,8 @@ class GINConv(Conv):
         dense: Any = as_pair(x) if isinstance(x, tuple) else as_features(x).to_dense()
         if isinstance(x, tuple):
             dense = tuple(None if part is None else part.to_dense() for part in dense)
-        (operator,) = self.on(dense, edge_index, edge_weight)
+        (operator,) = shifts_on(
+            self.operators, dense, edge_index, edge_weight, self.explain is not False
+        )
         out: Tensor = self.nn(self.gso(dense, operator))
         return out

@@ -1,7 +1,6 @@
 """Node features with few non-zeros, and the linear map that exploits them."""
 
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import torch
@@ -111,40 +110,32 @@ def check_dropout(name: str, p: float) -> None:
         raise InputError(f"{name} must be between 0 and 1, got {p!r}")
 
 
-def dropout(x: Features, p: float, training: bool) -> Features:
-    """Dropout of dense features, or of the stored values of sparse ones: zeros stay."""
-    if isinstance(x, SparseFeatures) and training and p > 0:
-        return replace(x, values=dense_dropout(x.values, p, training))
-    return dense_dropout(x, p, training) if isinstance(x, Tensor) else x
+# 0 or 2 for every bit of a byte: eight factors of a dropout are looked up at a time.
+COINS = (2 * (torch.arange(256).unsqueeze(1) >> torch.arange(8) & 1)).float()  # (256, 8)
 
 
-def dense_dropout(x: Tensor, p: float, training: bool) -> Tensor:  # of x's shape
-    """Torch's dropout, several times faster on the CPU.
+def dropout(x: Any, p: float, training: bool) -> Any:  # of x's kind and shape
+    """Torch's dropout, several times faster on the CPU; of sparse features zeros stay.
 
     A random bit decides if p is a half, and 16 bits otherwise, where torch draws a double. The
     probability is then p to the nearest 2^-16, and what stays is scaled by what it really is.
     """
     if not training or p == 0:
         return x
+    if isinstance(x, SparseFeatures):
+        return replace(x, values=dropout(x.values, p, training))
     if p >= 1 or x.device.type != "cpu" or torch.compiler.is_compiling():
         return functional.dropout(x, p, training)
     bits = 1 if p == 0.5 else 16
     words = torch.empty((x.numel() * bits + 63) // 64, dtype=torch.int64).random_(-(2**63), None)
     if bits == 1:
-        factors = _coins(x.dtype).index_select(0, words.view(torch.uint8).int()).flatten()
+        factors = COINS.to(x.dtype).index_select(0, words.view(torch.uint8).int()).flatten()
     else:
         steps = 2**16
         dropped = min(round(p * steps), steps - 1)
         is_kept = words.view(torch.int16) >= dropped - steps // 2
         factors = is_kept.to(x.dtype).mul_(steps / (steps - dropped))
     return x * factors[: x.numel()].view(x.shape)
-
-
-@cache
-def _coins(dtype: torch.dtype) -> Tensor:  # (256, 8)
-    """0 or 2 for every bit of a byte: eight factors are looked up at a time."""
-    bits = torch.arange(256).unsqueeze(1) >> torch.arange(8) & 1
-    return (2 * bits).to(dtype)
 
 
 class SparseTimesDense(torch.autograd.Function):
@@ -172,7 +163,8 @@ class Linear(PyGLinear):
     def forward(self, x: Features) -> Tensor:  # (n, in_channels) -> (n, out_channels)
         """X Wᵀ + b."""
         if self.bias is None or isinstance(x, SparseFeatures):
-            return self.plus_bias(self.times_weight(x))
+            out = self.times_weight(x)
+            return out if self.bias is None else out + self.bias
         self.check(x)
         return functional.linear(x, self.weight, self.bias)  # one operation, not two
 
@@ -183,10 +175,6 @@ class Linear(PyGLinear):
             out: Tensor = SparseTimesDense.apply(self.weight.t(), x)
             return out
         return functional.linear(x, self.weight)
-
-    def plus_bias(self, out: Tensor) -> Tensor:  # (n, out_channels)
-        """Out + b, for those who had the product before."""
-        return out if self.bias is None else out + self.bias
 
     def added_to(self, out: Tensor | None, x: Features) -> Tensor:  # (n, out_channels)
         """Out + X Wᵀ in one operation: a sum of its own is another pass over n x F numbers."""

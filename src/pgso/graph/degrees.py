@@ -192,7 +192,7 @@ def softmax_over_edges(graph: Graph, logits: Tensor) -> Tensor:  # (nnz, H) -> (
 
     In a sampled graph the sum below the line is the estimate of that over all neighbours.
     """
-    if not graph.is_sorted:
+    if graph.pattern.rowptr is None:
         return _row_softmax(logits, graph)
     alpha: Tensor = _Softmax.apply(logits, graph)
     return alpha

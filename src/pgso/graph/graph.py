@@ -230,11 +230,6 @@ class Graph:
         return self.pattern.diagonal is None
 
     @property
-    def is_sorted(self) -> bool:
-        """Whether edges are sorted and merged: not in a traced program's :class:`EdgeList`."""
-        return self.pattern.rowptr is not None
-
-    @property
     def device(self) -> torch.device:
         """Where the graph lives."""
         return self.row_sums.device
@@ -337,6 +332,9 @@ class Graph:
                 f"a graph keeps its weights in float32 or float64, got {dtype}; "
                 "features of other floating-point types need no other graph"
             )
+
+        if device in (None, self.device) and dtype in (None, self.dtype):
+            return self
 
         def move(values: Tensor | None) -> Tensor | None:
             return None if values is None else values.to(device=device, dtype=dtype)

@@ -149,7 +149,7 @@ def check_edge_index(
             raise InputError(f"num_nodes must be an integer, 0 or more, got {count!r}")
         if int(count) > MOST_NODES:
             raise InputError(f"a graph has at most {MOST_NODES} nodes, got {count}; check the ids")
-    if num_nodes is not None:
+    if num_nodes is not None and hasattr(edge_index, "sparse_size"):
         check_sparse_size(edge_index, shape[1], shape[0])
     for what, needed, there in zip(("source", "target"), highest, reversed(shape), strict=True):
         if needed > there:

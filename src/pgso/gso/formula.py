@@ -130,8 +130,10 @@ class NodeVectors(torch.autograd.Function):
         ctx.save_for_backward(S)
         ctx.set_materialize_grads(False)
         ctx.arguments = arrays, names, degrees, index, dtype
-        parts = (torch.as_tensor(getattr(arrays, name), dtype=dtype) for name in names)
-        return tuple(by_node(part, index) for part in parts)
+        parts = [torch.as_tensor(getattr(arrays, name), dtype=dtype) for name in names]
+        if index is None:
+            return tuple(parts)
+        return tuple(part.index_select(0, index) if part.dim() else part for part in parts)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
@@ -140,7 +142,9 @@ class NodeVectors(torch.autograd.Function):
         to = {name: g for name, g in zip(names, grads, strict=True) if g is not None}
         if torch.is_grad_enabled():
             again = factors(S.unbind(), rows, columns)
-            parts = [by_node(getattr(again, name).to(dtype), index) for name in to]
+            parts = [getattr(again, name).to(dtype) for name in to]
+            if index is not None:
+                parts = [part.index_select(0, index) if part.dim() else part for part in parts]
             gradient = torch.autograd.grad(parts, S, list(to.values()), create_graph=True)
             return gradient[0], None, None, None, None, None
         by_kind = {}
@@ -151,11 +155,6 @@ class NodeVectors(torch.autograd.Function):
             by_kind[name] = array.astype(np.float64)
         seven = derivatives(S, arrays, **by_kind)
         return torch.tensor(seven, dtype=S.dtype), None, None, None, None, None
-
-
-def by_node(part: Tensor, index: Tensor | None) -> Tensor:
-    """One value per node, from one per kind of node."""
-    return part if index is None or part.dim() == 0 else part.index_select(0, index)
 
 
 @np.errstate(all="ignore")  # of a run that diverges

@@ -125,6 +125,7 @@ class PGSO(EdgeMasking):
     a: Tensor
     moves: Tensor
     kind: str  # of shape
+    commutes: bool  # whether γ (X W) = (γ X) W: not where each channel has its own operator
 
     def __init__(
         self,
@@ -160,6 +161,7 @@ class PGSO(EdgeMasking):
                     'shape must be "scalar", "structural", ("node", n), ("channel", F) or '
                     f'("head", H), got {shape!r}'
                 )
+        self.commutes = self.kind not in ("channel", "head")
         for name, value in zip(NAMES, self.start, strict=True):
             values = torch.full(size, float(value))
             if name in self.learned:
@@ -179,11 +181,6 @@ class PGSO(EdgeMasking):
                 getattr(self, name).fill_(value)
         if self.network is not None:
             self.network.reset_parameters()
-
-    @property
-    def commutes(self) -> bool:
-        """Whether γ (X W) = (γ X) W: not where each channel has its own operator."""
-        return self.kind not in ("channel", "head")
 
     @property
     def S(self) -> Tensor:  # (7,), (7, n, 1), (7, 1, F) or (7, 1, H)
@@ -236,10 +233,6 @@ class PGSO(EdgeMasking):
         if not self.explain or not masked:
             return operator
         return operator.but(values=self.masked(graph.entries, graph, given))
-
-    def graph_of(self, graph: Graph | Relations) -> Graph:
-        """The graph that it acts on: all edges, all edges reversed, or one relation."""
-        return self.on(graph, masked=False).graph
 
     def forward(
         self,

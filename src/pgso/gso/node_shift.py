@@ -183,16 +183,16 @@ class OnPattern(ShiftOperator):
         dtype = torch.promote_types(dtype, torch.float32)
 
         def make() -> Factors:
-            tables = self.tables or self._from_S(dtype)
+            tables, S, degrees = self.tables, self.S, (self.graph.row_sums, self.columns)
+            if S is not None and S.dim() > 1:  # per channel: many powers, none wider than asked for
+                of_both = (d.unsqueeze(1).to(dtype) for d in degrees if d is not None)
+                return factors(S.to(dtype).unbind(), *of_both)
+            if S is not None:  # in double precision, and then rounded
+                tables = self._once("_by_node", lambda: factors(S.unbind(), *degrees))
+            assert tables is not None
             return Factors(*(None if part is None else part.to(dtype) for part in tables))
 
         return self._once(f"_factors_{dtype}", make)
-
-    def _from_S(self, dtype: torch.dtype) -> Factors:
-        del dtype  # one S: in double precision, and then rounded
-        assert self.S is not None
-        scalars, degrees = self.S.unbind(), (self.graph.row_sums, self.columns)
-        return self._once("_by_node", lambda: factors(scalars, *degrees))
 
     def entries(self, dtype: torch.dtype | None = None) -> Tensor:  # (nnz,), or (nnz, C)
         """The matrix's values on ``graph.pattern``; differentiable. By default in ``dtype``."""
@@ -273,7 +273,7 @@ class OnPattern(ShiftOperator):
         return torch.allclose(entries, turn(entries, self.graph), rtol=tolerance, atol=0.0)
 
     def _graph(self) -> Graph:
-        if not self.graph.is_sorted:
+        if self.graph.pattern.rowptr is None:  # a traced program's edges, not sorted or merged
             raise InputError("this needs a prepared graph: make it with Graph.from_edge_index")
         return self.graph
 
@@ -311,20 +311,20 @@ class NodeShift(OnPattern):
         numbers: the parts are always computed separately.
         """
         graph, dtype = self.graph, torch.promote_types(features, torch.float32)
-        on_cpu, arrays, kind = self.device.type == "cpu", None, None
+        on_cpu, arrays, kinds, kind = self.device.type == "cpu", None, None, None
         if self.S is not None and on_cpu:
             rows = graph.row_sums
             if self.columns is None and graph.is_undirected:
-                rows, *_, kind, _ = kinds_of_nodes(graph)
+                kinds = kinds_of_nodes(graph)
+                rows, kind = kinds.degree, kinds.kind
             arrays = array_factors(self.S, rows, self.columns)
         mixes = self.fixed or (features == dtype and on_cpu and graph.is_bipartite)
         if not mixes and features == dtype and on_cpu:  # by numpy, a third of torch's time
             # How large own ∘ x is beside what nodes get from neighbours, if all x are 1.
             parts: Any = arrays or Factors(*(part.detach().numpy() for part in self.factors()))  # type: ignore[arg-type]
             loops, number = 0.0, np.ones(())
-            if kind is not None:  # all nodes of a degree at once
-                kinds = kinds_of_nodes(graph)
-                got, number = kinds.received.numpy(), kinds.number.numpy()  # type: ignore[union-attr]
+            if kinds is not None and kinds.number is not None:  # all nodes of a degree at once
+                got, number = kinds.received.numpy(), kinds.number.numpy()
                 given = got * number
             else:
                 got, given = received_weight(graph).numpy(), received_weight(graph, True).numpy()
@@ -419,12 +419,6 @@ class ChannelShift(OnPattern):
         scalars, degrees = (part.to(x.dtype) for part in (S, kinds[0].unsqueeze(2)))
         make = partial(factors, scalars.unbind(), *degrees)
         return self._once(f"_by_kind_{x.dtype}", make), kinds[1]
-
-    def _from_S(self, dtype: torch.dtype) -> Factors:
-        assert self.S is not None
-        columns = None if self.columns is None else self.columns.unsqueeze(1).to(dtype)
-        rows = self.graph.row_sums.unsqueeze(1).to(dtype)
-        return factors(self.S.to(dtype).unbind(), rows, columns)
 
     def _column(self, values: Tensor, x: Tensor) -> Tensor:  # (n, C) -> (n, F)
         count, width = values.size(-1), x.size(-1)

@@ -53,9 +53,16 @@ def shift(
         if is_eager() and not bool(S.detach().isfinite().all()):
             raise InputError("S must be finite, got a value that is not")
         S = S.clone()  # what becomes of the caller's tensor changes nothing
+    elif isinstance(S, Tensor) and S.shape == (len(NAMES),):
+        if is_eager():
+            PGSOParameters.of(S.tolist())  # refuses what is not finite
+        S = S.clone()  # in one piece: seven cost as much as a product with a small graph
     elif is_eager() or not isinstance(S, Tensor):
         S = PGSOParameters.of(S)
-    learned = S.requires_grad if isinstance(S, Tensor) else any(map(torch.is_tensor, S))
+    if isinstance(S, Tensor):
+        learned = S.requires_grad or S.dim() == 1
+    else:
+        learned = any(map(torch.is_tensor, S))
     return unchecked_shift(prepared, S, degrees, fixed=not learned)
 
 
@@ -143,16 +150,12 @@ def nearest_preset(
     Tuples are not compared, since different S may be the same matrix (m1 D^0 and m3 I), and a
     factor is left out, since the next weight matrix can absorb it.
     """
-
-    def entries_of(S: str | Sequence[Scalar] | Tensor) -> Tensor:
-        floats = PGSOParameters.of(S).as_floats()
-        return unchecked_shift(graph, floats, degrees).entries(torch.float64)
-
-    entries = entries_of(S)
+    floats = PGSOParameters.of(S).as_floats()
+    entries = unchecked_shift(graph, floats, degrees).entries(torch.float64)
     size = entries.norm()
     best = ("zeros", 0.0 if float(size) == 0 else 1.0)
     for name, preset in PRESETS.items():
-        other = entries_of(preset)
+        other = unchecked_shift(graph, preset, degrees).entries(torch.float64)
         norms = float(size * other.norm())
         if norms <= 1e-12 * float(size):  # a Laplacian of self-loops alone is rounding
             continue

@@ -102,7 +102,7 @@ def certified(op: OnGraph, S: Parameters = None) -> ShiftOperator:
             f"eigenvalues need not be real: m2 is {float(m2[i]):.3g} at node {i} and "
             f"{float(m2[j]):.3g} at its neighbour {j}; bounds need neighbours of one sign"
         )
-    if not op.is_certifiable and not isinstance(op, ChannelShift):
+    if not isinstance(op, NodeShift | ChannelShift) and not op.is_certifiable:
         raise InputError(
             f"the spectral theory does not reach this {type(op).__name__}: it takes γ on an "
             "undirected graph, its multiples and polynomials, and sums of symmetric operators"

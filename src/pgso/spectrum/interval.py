@@ -107,18 +107,21 @@ def _(op: NodeShift, method: str) -> Ends:
         inward = torch.where(coupled, power, 0.0).unsqueeze(1)
         return scale / power * weighted_product(graph, sizes, inward).squeeze(1)
 
-    @torch.no_grad()
-    def best(side: float) -> float:
-        """The s for which the end on this side (+1: high, -1: low) is closest to the spectrum."""
-        found = minimize_scalar(
-            lambda s: float((side * C + radii(s)).amax()),
-            bounds=(min(0.0, p) - REACH, max(0.0, p) + REACH),
-            method="bounded",
-            options={"xatol": 1e-3},
-        )
-        return float(found.x)
-
-    best_low, best_high = ends(C, radii(best(-1.0)))[0], ends(C, radii(best(+1.0)))[1]
+    best = []  # the s for which the low end, and the high one, is closest to the spectrum
+    bounds = (min(0.0, p) - REACH, max(0.0, p) + REACH)
+    with torch.no_grad():
+        for side in (-1.0, 1.0):
+            best.append(
+                minimize_scalar(
+                    lambda s, side: float((side * C + radii(s)).amax()),
+                    args=(side,),
+                    bounds=bounds,
+                    method="bounded",
+                    options={"xatol": 1e-3},
+                )
+            )
+    s_low, s_high = (float(found.x) for found in best)
+    best_low, best_high = ends(C, radii(s_low))[0], ends(C, radii(s_high))[1]
     return torch.maximum(low, best_low), torch.minimum(high, best_high)
 
 

@@ -14,7 +14,7 @@ from pgso.graph import product
 from pgso.gso.node_shift import NodeShift
 from pgso.gso.operator import Shown
 from pgso.spectrum.certified import OnGraph, Parameters, certified, twin
-from pgso.spectrum.interval import interval
+from pgso.spectrum.interval import certified_interval
 
 if TYPE_CHECKING:
     import pandas
@@ -115,7 +115,7 @@ def density(
             raise InputError(f"{name} must be at least 2, got {value}")
     op = certified(graph, S)
     symmetric = twin(op)
-    low, high = (float(end.detach()) for end in interval(op))
+    low, high = (float(end.detach()) for end in certified_interval(op, "optimal"))
     centre = (low + high) / 2
     # A margin keeps rounding inside [-1, 1], and peaks away from the ends where the grid stops.
     half = max(1.02 * (high - low) / 2, 1e-3 * max(1.0, abs(centre)))

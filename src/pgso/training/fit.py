@@ -274,7 +274,7 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
         evaluation=evaluate(session)[0],
         parameters=learned,
         nearest=tuple(
-            nearest_preset(gso.graph_of(task.edges), S, gso.degrees)
+            nearest_preset(gso.on(task.edges, masked=False).graph, S, gso.degrees)
             for gso, S in zip(gsos, learned, strict=True)
             if session.is_ours
         ),
