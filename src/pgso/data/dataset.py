@@ -3,7 +3,7 @@
 import gzip
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -54,12 +54,7 @@ class Dataset:
     files: tuple[str, ...] = ()  # what must lie under the data root; empty: nothing
     download: Callable[[Path], None] | None = None  # puts the files under a given root
     model: Mapping[str, Any] = field(default_factory=dict)  # choices of a RunSpec that suit it
-    takes: Mapping[str, Any] | None = None  # options and defaults; None: as the loader says
-
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """The loader's options and their defaults."""
-        return options_of(self.load) if self.takes is None else self.takes
+    options: Mapping[str, Any] = field(default_factory=dict)  # and defaults; added by DATASETS.add
 
     def missing(self, root: Path) -> list[Path]:
         """The files that are not there."""
@@ -76,7 +71,8 @@ class _Datasets(Registry[Dataset]):
 
     def add(self, dataset: Dataset) -> None:
         """Make a dataset known by its name."""
-        self.register(dataset.name.lower())(dataset)
+        known = replace(dataset, options=options_of(dataset.load))
+        self.register(dataset.name.lower())(known)
 
 
 DATASETS = _Datasets("dataset", plugins="pgso.datasets")

@@ -8,7 +8,7 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from pgso.data.arrays import Array, are_values, check_finite
+from pgso.data.arrays import Array, are_values, check_finite, is_on_disk
 from pgso.errors import InputError
 from pgso.graph import Graph
 
@@ -48,27 +48,25 @@ def as_tensor(X: "Array | scipy.sparse.csr_array") -> Tensor:
 
 
 def stored(x: "Array | scipy.sparse.csr_array", may_be_sparse: bool = True) -> Tensor:
-    """Features as a task has them: CSR if they are wide and mostly zeros."""
+    """Features as a task has them: CSR if they are wide and mostly zeros; large files mapped."""
+    if is_on_disk(x):
+        return torch.from_numpy(x)
     n, columns = x.shape
     entries = np.count_nonzero(x) if isinstance(x, np.ndarray) else x.count_nonzero()
     if not may_be_sparse or columns <= NARROW or entries >= SPARSE_BELOW * n * columns:
         dense = x if isinstance(x, np.ndarray) else x.toarray()
-        return as_tensor(dense.astype(np.float32, copy=False))
+        return torch.from_numpy(np.ascontiguousarray(dense, dtype=np.float32))
     matrix = scipy.sparse.csr_array(x, dtype=np.float32, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return as_tensor(matrix)
 
 
-def tensor_of(values: "Array | scipy.sparse.csr_array") -> Tensor:
-    """Whole numbers."""
-    return torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64))
-
-
 def graph_of(edge_index: Array, weight: Array | None, num_nodes: int) -> Graph:
     """The graph of numpy's arrays."""
+    ends = torch.from_numpy(np.ascontiguousarray(edge_index, dtype=np.int64))
     given = None if weight is None else torch.from_numpy(weight.astype(np.float32))
-    return Graph.from_edge_index(tensor_of(edge_index), given, num_nodes)
+    return Graph.from_edge_index(ends, given, num_nodes)
 
 
 def as_scipy(x: Tensor) -> "scipy.sparse.csr_array":

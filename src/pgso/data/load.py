@@ -35,6 +35,7 @@ OF_STUDIES = (
     *("amazon-ratings", "minesweeper-public", "tolokers", "questions", "chameleon-filtered"),
     "squirrel-filtered",
 )
+FOLDER_OPTIONS = options_of(Options)
 OWN: dict[str, Callable[..., Task]] = {".npz": load_npz, ".csv": load_smiles}
 PREFIX = "pyg:"
 UNSAFE = re.compile(r"pickle|torch_?load|torch\.load")
@@ -84,7 +85,8 @@ def load_task(
         if "unlabelled" in dataset.options:
             options["unlabelled"] = True  # links need no labels
     check_options(dataset.options, options, dataset.name)
-    ensure_files(dataset, folder)
+    if dataset.files:
+        ensure_files(dataset, folder)
     of_a_model = {"preparation": preparation, "known": known}
     taken = inspect.signature(dataset.load).parameters
     options |= {k: v for k, v in of_a_model.items() if v and k in taken}
@@ -93,7 +95,8 @@ def load_task(
         loaded = link_task(loaded, int(seed), **links)
     elif task is not None and task != loaded.kind:
         raise InputError(f"{loaded.name} is a {loaded.kind} task; choose {loaded.kind} or link")
-    return loaded.scored_by(objective, positive)
+    is_said = objective is not None or positive is not None
+    return loaded.scored_by(objective, positive) if is_said else loaded
 
 
 def task_of(spec: RunSpec, root: str | os.PathLike[str] | None = None) -> Task:
@@ -127,9 +130,10 @@ def _find(name: str, root: Path) -> Dataset:
     path = Path(name).expanduser()
     if path.is_dir():
         load = partial(load_folder, path)
-        return Dataset(path.resolve().name, load, takes=options_of(Options))
+        return Dataset(path.resolve().name, load, options=FOLDER_OPTIONS)
     if path.suffix.lower() in OWN and path.is_file():
-        return Dataset(path.stem, partial(OWN[path.suffix.lower()], path))
+        load = partial(OWN[path.suffix.lower()], path)
+        return Dataset(path.stem, load, options=options_of(load))
     if any(mark in name for mark in "/\\") or path.suffix.lower() in OWN:
         forms = "a folder with edges.csv and labels.csv, an .npz archive or a .csv table of SMILES"
         raise InputError(f"there is nothing at {path} that could be loaded; give {forms}")
@@ -192,7 +196,7 @@ def pyg_dataset(name: str) -> Dataset:
             given["root"] = str(root / "pyg" / known)
         return task_from_data(_loaded(kind, given, name, root), seed)
 
-    return Dataset(name, load, takes={**plain, **dict.fromkeys(needed)})
+    return Dataset(name, load, options={**plain, **dict.fromkeys(needed)})
 
 
 def _loaded(kind: Any, given: Mapping[str, Any], name: str, root: Path) -> Any:

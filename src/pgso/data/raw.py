@@ -97,13 +97,13 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
         if path.suffix == ".gz":
             with gzip.open(path) as file:
                 content = file.read(check_unpacked(path, 0) + 1)
+            check_unpacked(path, len(content))
         else:
             content = path.read_bytes()
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; it is needed here") from None
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read ({error}); fetch or write it again") from None
-    check_unpacked(path, len(content))
     content = content.removeprefix(codecs.BOM_UTF8)
     if b"\0" in content[:4096]:
         if not content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

@@ -76,6 +76,31 @@ class Task:
     positive: str | None = None  # of two classes the rarer one, or the one that was named
     notes: tuple[str, ...] = ()  # what a user should know about how the files were read
     of_a_model: int = 0  # how many of the last nodes are known to a saved model only
+    # What follows from the fields above.
+    edges: Graph | Relations = field(init=False)  # what a network is applied to
+    objective: Objective = field(init=False)  # what is learned and how it is scored
+    answer: Answer = field(init=False)  # what y says about each item
+    num_graphs: int = field(init=False)  # 1 for a node task
+    num_nodes: int = field(init=False)  # of all graphs together
+    num_edges: int = field(init=False)  # directed ones of all graphs together
+    num_classes: int = field(init=False)  # or of labels
+    num_outputs: int = field(init=False)  # numbers that a network says about a node or a graph
+
+    def __post_init__(self) -> None:
+        objective = OBJECTIVES[self.metric]
+        if self.positive is not None:
+            objective = objective.of_class(self.positive, self.classes.index(self.positive))
+        answer = "value" if self.targets else "labels" if self.y.dim() == 2 else "class"
+        vars(self).update(  # past the check of a frozen class
+            edges=self.graph if self.relations is None else self.relations,
+            objective=objective,
+            answer="link" if self.kind == "link" else answer,
+            num_graphs=self.nodes_per_graph.numel(),
+            num_nodes=self.graph.num_nodes,
+            num_edges=self.graph.num_edges,
+            num_classes=len(self.classes),
+            num_outputs=len(self.targets) or len(self.classes),
+        )
 
     @classmethod
     def of(
@@ -201,7 +226,7 @@ class Task:
         """
         import torch
 
-        from pgso.data.inputs import graph_of, stored, tensor_of
+        from pgso.data.inputs import graph_of, stored
         from pgso.graph import Relations
 
         n = int(x.shape[0])
@@ -213,34 +238,30 @@ class Task:
         arrays.check_split(name, y, split, classes, targets)
         if classes or targets:
             arrays.check_objective(metric, answer, len(classes), name)
-        train, val, test = (tensor_of(part) for part in split)
+        whole = {"train": split[0], "val": split[1], "test": split[2], "nodes_per_graph": sizes}
+        whole |= {"y": y} if answer == "class" else {}
+        whole |= {"x": x} if described.get("categories") is not None else {}
+        tensors: dict[str, Any] = {  # of whole numbers
+            key: torch.from_numpy(np.ascontiguousarray(array, dtype=np.int64))
+            for key, array in whole.items()
+        }
         kinds = {kind: graph_of(*edges, n) for kind, edges in (relations or {}).items()}
-        if answer == "class":
-            answers = tensor_of(y)
-        else:  # 32 bits, unless rounding would blur how training targets differ
+        if answer != "class":  # 32 bits, unless rounding would blur how training targets differ
             answers = torch.from_numpy(np.ascontiguousarray(y, dtype=np.float64))
-            answers = answers if Scale.of(answers[train]).needs_64_bits else answers.float()
-        if described.get("categories") is not None:
-            features = tensor_of(x)
-        elif arrays.is_on_disk(x):
-            features = torch.from_numpy(x)
-        else:
-            features = stored(x, may_be_sparse=nodes_per_graph is None)  # batches take rows
+            needs_64_bits = Scale.of(answers[tensors["train"]]).needs_64_bits
+            tensors["y"] = answers if needs_64_bits else answers.float()
+        if described.get("categories") is None:  # batches take rows, which sparse matrices do not
+            tensors["x"] = stored(x, may_be_sparse=nodes_per_graph is None)
         return cls(
             name=name,
             kind="node" if nodes_per_graph is None else "graph",
             metric=OBJECTIVES[metric].name,
             graph=graph_of(edge_index, edge_weight, n),
-            x=features,
-            y=answers,
-            train=train,
-            val=val,
-            test=test,
             classes=classes,
             targets=targets,
-            nodes_per_graph=tensor_of(sizes),
             relations=None if relations is None else Relations(kinds, n),
             positive=arrays.rarer_class(y[split[0]], classes),
+            **tensors,
             **described,
         )
 
@@ -269,21 +290,6 @@ class Task:
         return task.scored_by(objective, positive)
 
     @property
-    def objective(self) -> Objective:
-        """What is learned and how it is scored."""
-        objective = OBJECTIVES[self.metric]
-        if self.positive is None:
-            return objective
-        return objective.of_class(self.positive, self.classes.index(self.positive))
-
-    @property
-    def answer(self) -> Answer:
-        """What y says about each item."""
-        if self.kind == "link":
-            return "link"
-        return "value" if self.targets else "labels" if self.y.dim() == 2 else "class"
-
-    @property
     def has_answer(self) -> Tensor:  # (items,) of booleans
         """Of which nodes or graphs something is known."""
         return self.y.isfinite().any(dim=1) if self.y.dim() == 2 else self.y >= 0
@@ -299,39 +305,9 @@ class Task:
         return replace(self, **changes) if changes else self
 
     @property
-    def edges(self) -> Graph | Relations:
-        """What a network is applied to: the graph, or its edges by their kind."""
-        return self.graph if self.relations is None else self.relations
-
-    @property
-    def num_graphs(self) -> int:
-        """The number of graphs; 1 for a node task."""
-        return self.nodes_per_graph.numel()
-
-    @property
-    def num_nodes(self) -> int:
-        """The number of nodes of all graphs together."""
-        return self.graph.num_nodes
-
-    @property
-    def num_edges(self) -> int:
-        """The number of directed edges of all graphs together."""
-        return self.graph.num_edges
-
-    @property
     def num_features(self) -> int:
         """The number of columns of x."""
         return self.x.size(1)
-
-    @property
-    def num_classes(self) -> int:
-        """The number of classes, or of labels."""
-        return len(self.classes)
-
-    @property
-    def num_outputs(self) -> int:
-        """How many numbers a network has to say about a node or a graph."""
-        return len(self.targets) or len(self.classes)
 
     def with_edges(self, edge_index: Array, edge_weight: Array | None = None) -> Task:
         """The same nodes with other edges, of numpy's arrays."""
@@ -353,7 +329,7 @@ class Task:
 
     def to(self, device: torch.device | str | None) -> Task:
         """The same task on another device."""
-        values = {part.name: getattr(self, part.name) for part in fields(self)}
+        values = {part.name: getattr(self, part.name) for part in fields(self) if part.init}
         moved = {name: value.to(device) for name, value in values.items() if hasattr(value, "to")}
         return replace(self, **moved)
 

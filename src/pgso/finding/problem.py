@@ -55,6 +55,7 @@ class Problem(Task):
 
         Of several labels each, one that is unknown counts as the share of those who have it.
         """
+        super().__post_init__()
         y, weight = self.y[self.train], None
         scale = self.objective.scale(y, log=False)
         if scale is not None:
@@ -82,7 +83,7 @@ class Problem(Task):
             raise InputError(
                 f"{task.name} was loaded without labels; find needs some to learn from"
             )
-        given = {part.name: getattr(task, part.name) for part in fields(Task)}
+        given = {part.name: getattr(task, part.name) for part in fields(Task) if part.init}
         x, scaling, has_features = task.x, None, True
         if task.categories is not None:
             x, given["columns"] = one_hot(task.x, task.categories), None

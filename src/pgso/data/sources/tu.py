@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pgso.data.arrays import Array, check_range
-from pgso.data.dataset import DATASETS, Dataset, Sizes, check_choice
+from pgso.data.dataset import DATASETS, Dataset, Sizes, check_choice, options_of
 from pgso.data.edge_lists import distinct, without_loops
 from pgso.data.places import fetch_with_pyg
 from pgso.data.raw import check_dense, read_numbers
@@ -91,10 +91,11 @@ def tu_dataset(name: str, root: Path) -> Dataset | None:
 
 
 def _dataset(name: str, sizes: Sizes | None = None) -> Dataset:
-    parts = ("A", "graph_indicator", "graph_labels")
+    parts, loader = ("A", "graph_indicator", "graph_labels"), partial(load, name)
     return Dataset(
         name=name,
-        load=partial(load, name),
+        load=loader,
+        options=options_of(loader),
         kind="graph",
         sizes=sizes,
         files=tuple(f"{name}/raw/{name}_{part}.txt" for part in parts),
