@@ -50,7 +50,7 @@ def load(
     pairs = rng.choice(size, size=(2, CONTACTS * size), p=popularity / popularity.sum())
     pairs = np.unique(np.sort(without_loops(pairs), axis=0), axis=1)
     times = 1.0 + np.asarray(rng.poisson(2, pairs.shape[1]))
-    edge_index, calls = merged(pairs, times, size, True, Path("customers"))
+    edge_index, calls, _ = merged(pairs, times, size, True, Path("customers"))
     assert calls is not None
     source, target = edge_index
     heard: Array = np.bincount(target, weights=calls * own_reason[source], minlength=size)

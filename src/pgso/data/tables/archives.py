@@ -56,7 +56,7 @@ def load_npz(path: Path, root: Path, seed: int, *, undirected: bool = True) -> T
     if parts and len(parts) < len(PARTS):
         raise InputError(f"{path} must have all of the arrays train, val, test, or none of them")
     split: Any = tuple(indices_of(raw[part], f"{path}: {part}", n) for part in PARTS if parts)
-    edge_index, weight = merged(edge_index.astype(np.int64), weight, n, undirected, path)
+    edge_index, weight, _ = merged(edge_index.astype(np.int64), weight, n, undirected, path)
     return Task.from_arrays(
         path.stem,
         edge_index=edge_index,

@@ -93,9 +93,9 @@ class Column(BaseModel):
 
     def values(self, table: Table) -> Array:  # (rows, len(outputs))
         """The columns of x."""
-        text, _, missing = table.parsed(self.name)
+        distinct, _, place, _, missing = table.parsed(self.name)
         if self.kind == "category":
-            codes = pd.Index(self.categories, dtype=object).get_indexer(text)
+            codes = pd.Index(self.categories, dtype=object).get_indexer(distinct)[place]
             columns = np.zeros((len(codes), len(self.categories) + 1))
             columns[np.arange(len(codes)), codes] = 1  # -1, the last column, for all others
             columns[missing] = 0
@@ -104,18 +104,18 @@ class Column(BaseModel):
             if self.fill is None and missing.any():
                 advice = 'or say "number" in columns.json to fill it'
                 raise table.cell_error(missing, self.name, "a finite number", advice)
-            words, wanted, advice = pd.Series(text, dtype=object).str, "", ""
+            wanted, advice = "", ""
             if self.kind == "date":
                 form = "%Y-%m-%d" if self.date_format == ISO else self.date_format
-                values, wanted = days_of(text, self.date_format), "a date"
+                values, wanted = days_of(distinct, self.date_format)[place], "a date"
                 advice = f"such as {date(2024, 12, 31):{form}}"
             elif self.kind == "boolean":
-                values = words.lower().map(TRUTH).to_numpy(dtype=float)
+                values = np.array([TRUTH.get(cell.lower(), np.nan) for cell in distinct])[place]
                 wanted = "yes or no, true or false, 1 or 0"
             elif self.unit:
-                plain = words.removesuffix("%").str.strip().str.replace(",", ".").to_numpy()
-                values, wanted = parse_numbers(plain)[0], "a number of per cent"
-                advice = "such as 5%"
+                plain = [cell.removesuffix("%").strip().replace(",", ".") for cell in distinct]
+                values = parse_numbers(np.array(plain, dtype=object))[0][place]
+                wanted, advice = "a number of per cent", "such as 5%"
             else:
                 values = table.numbers(self.name, optional=True)
             wrong = np.isnan(values) & ~missing
@@ -173,7 +173,7 @@ def prepared(
     if are_numbers and len(found) > WIDE:
         zeros = np.mean([(column.values == 0).mean() for column in cells.values()])
         reason = "mostly zeros" if zeros > 1 - SPARSE else ""
-    if are_numbers and all((column.text == column.text[0]).all() for column in cells.values()):
+    if are_numbers and all(len(column.distinct) == 1 for column in cells.values()):
         reason = "it is the same in every training row"  # as where degrees are all there is
     made = []
     for name, kind in found.items():
@@ -187,29 +187,29 @@ def prepared(
 
 
 def _kind_of(table: Table, name: str) -> str:
-    text, values, gaps = table.parsed(name)
-    cells = text[~gaps]
-    if not len(cells):
+    every, missing, codes, values, gaps = table.parsed(name)
+    distinct, count = every[~missing], len(gaps) - np.count_nonzero(gaps)
+    if not count:
         return "leave out"
-    if len(set(cells[:100])) <= 4 and {cell.lower() for cell in set(cells)} in map(set, PAIRS):
+    few = len(set(codes[~gaps][:100])) <= 4
+    if few and {cell.lower() for cell in distinct} in map(set, PAIRS):
         return "boolean"
-    is_num, date_format = np.isfinite(values), _date_format(cells)
+    is_num, date_format = np.isfinite(values), _date_format(distinct)
     if is_num[~gaps].all():
-        is_date = date_format == DIGITS and (cells != cells[0]).any()
+        is_date = date_format == DIGITS and len(distinct) > 1
         return "date" if is_date else "number"
     if date_format is not None:
         return "date"
-    distinct = set(cells)
     if all(map(PERCENT.fullmatch, distinct)):
         return "number"
-    wrong, are_many = ~is_num & ~gaps, len(cells) >= FEWEST_ROWS
-    if are_many and is_num.sum() >= MOSTLY * len(cells):
+    wrong, are_many = ~is_num & ~gaps, count >= FEWEST_ROWS
+    if are_many and is_num.sum() >= MOSTLY * count:
         others = "category" if len(distinct) <= MOST_CATEGORIES else "leave out"
         advice = f"as in {is_num.sum():,} other lines; or leave the cell empty"
         advice += f'; or say {{"{name}": "{others}"}} in columns.json'
         raise table.cell_error(wrong, name, "a finite number", advice)
-    like = [cell for cell in distinct if AMOUNT.fullmatch(cell)]
-    amounts = np.isin(cells, like).mean() if like else 0
+    like = np.array([AMOUNT.fullmatch(cell) is not None for cell in every]) & ~missing
+    amounts = like[codes].sum() / count
     if amounts == 1 or (amounts >= MOSTLY and are_many):
         advice = "without unit and with a point, such as 1200.5, in the whole column"
         advice += f'; or say {{"{name}": "leave out"}} or "category" in columns.json'
@@ -219,7 +219,7 @@ def _kind_of(table: Table, name: str) -> str:
 
 def _fitted(table: Table, name: str, kind: str, train: Array, chosen: bool) -> Column:
     """One column, fitted on the training rows; ``chosen``: columns.json says what it is."""
-    cells, values, gaps = table.parsed(name)
+    every, missing, codes, values, gaps = table.parsed(name)
     learned = train[~gaps[train]]
     fitted: dict[str, Any] = {"name": name, "kind": kind, "has_missing": len(learned) < len(train)}
     reason, is_same = "", False
@@ -228,11 +228,11 @@ def _fitted(table: Table, name: str, kind: str, train: Array, chosen: bool) -> C
     elif not len(learned):
         reason = "its cells are empty in every training row"
     elif not chosen and np.count_nonzero(~gaps) >= FEWEST_ROWS:
-        filled, are_ids = cells[~gaps], bool(ID.search(name))
-        distinct, most = len(set(filled)), MOSTLY * len(filled)
-        what = f"values in {len(filled):,} rows"
+        filled, are_ids = np.count_nonzero(~gaps), bool(ID.search(name))
+        distinct, most = np.count_nonzero(~missing), MOSTLY * filled
+        what = f"values in {filled:,} rows"
         if kind == "category":
-            most, are_ids = min(most, max(MOST_CATEGORIES, len(filled) / 2)), True
+            most, are_ids = min(most, max(MOST_CATEGORIES, filled / 2)), True
         elif kind == "number":
             what, are_ids = "whole numbers", are_ids and bool((values[~gaps] % 1 == 0).all())
         if kind in ("category", "number") and are_ids and distinct > most:
@@ -243,18 +243,19 @@ def _fitted(table: Table, name: str, kind: str, train: Array, chosen: bool) -> C
         return Column(name=name, kind="as is", fill=None)
     if kind == "category":
         # Of equally frequent ones those that come first, whatever pandas sorts by.
-        counts = pd.Series(cells[learned], dtype=object).value_counts(sort=False)
-        frequent = counts.sort_values(ascending=False, kind="stable").index[:MOST_CATEGORIES]
+        counts = pd.Series(codes[learned]).value_counts(sort=False)
+        places = counts.sort_values(ascending=False, kind="stable").index[:MOST_CATEGORIES]
+        frequent = every[places]
         fitted |= {"categories": sorted(frequent), "has_others": len(counts) > len(frequent)}
         is_same = len(frequent) == 1
     else:
         if kind == "date":
-            fitted["date_format"] = _date_format(cells[~gaps])
+            fitted["date_format"] = _date_format(every[~missing])
             if fitted["date_format"] is None:
-                fits = np.any([np.isfinite(days_of(cells, form)) for form in DATES], axis=0)
+                fits = np.any([np.isfinite(days_of(every, form)) for form in DATES], axis=0)
                 advice = "such as 2024-12-31, all cells alike"
-                raise table.cell_error(~fits & ~gaps, name, "a date", advice)
-        if kind == "number" and PERCENT.fullmatch(cells[learned[0]]):
+                raise table.cell_error(~fits[codes] & ~gaps, name, "a date", advice)
+        if kind == "number" and PERCENT.fullmatch(every[codes[learned[0]]]):
             fitted["unit"] = "%"
         raw = Column.model_validate(fitted).values(table)[learned, 0]
         fitted["fill"] = float(raw.mean() > 0.5) if kind == "boolean" else float(np.median(raw))
@@ -269,23 +270,20 @@ def _fitted(table: Table, name: str, kind: str, train: Array, chosen: bool) -> C
     return Column.model_validate(fitted)
 
 
-def _date_format(cells: Array) -> str | None:
+def _date_format(distinct: Array) -> str | None:
     """The first format that all cells are written in."""
-    if not LOOKS_LIKE_A_DATE.fullmatch(cells[0]):
+    if not LOOKS_LIKE_A_DATE.fullmatch(distinct[0]):
         return None
-    distinct = pd.unique(cells)
     some = (form for form in DATES if np.isfinite(days_of(distinct[:20], form)).all())
     return next((form for form in some if np.isfinite(days_of(distinct, form)).all()), None)
 
 
 def days_of(cells: Array, date_format: str) -> Array:  # (rows,)
     """Days since 1970, NaN where a cell is not such a date."""
-    codes, distinct = pd.factorize(cells)
     of_digits, looks = date_format == DIGITS, LOOKS_LIKE_A_DATE.fullmatch
-    some = [cell if looks(cell) and cell.isdigit() == of_digits else None for cell in distinct]
+    some = [cell if looks(cell) and cell.isdigit() == of_digits else None for cell in cells]
     form = "ISO8601" if date_format == ISO else date_format
     moments = pd.to_datetime(pd.Series(some, dtype=object), format=form, errors="coerce", utc=True)
     stamps = moments.dt.tz_localize(None).to_numpy().astype("datetime64[us]")
-    days = np.where(np.isnat(stamps), np.nan, stamps.astype(np.int64) / 1e6 / 86400)
-    out: Array = days[codes]
-    return out
+    days: Array = np.where(np.isnat(stamps), np.nan, stamps.astype(np.int64) / 1e6 / 86400)
+    return days

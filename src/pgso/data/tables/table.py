@@ -38,11 +38,13 @@ SEPARATED = "separate cells by commas, semicolons or tabs, by the same in all li
 
 
 class Parsed(NamedTuple):
-    """A column: its cells with decimal points, as numbers (or NaN), and which say nothing."""
+    """A column: its distinct cells, with decimal points, and each row as a number."""
 
-    text: Array
-    values: Array
-    gaps: Array
+    distinct: Array  # in the order in which they come
+    missing: Array  # which of them say nothing
+    codes: Array  # (rows,) places in ``distinct``
+    values: Array  # (rows,) NaN where a cell is not a number
+    gaps: Array  # (rows,) where a cell says nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,17 +126,17 @@ class Table:
     def parsed(self, name: str) -> Parsed:
         """A column as numbers. Decimal commas become points; beside points they are refused."""
         if name not in self._memo:
-            cells = self.cells(name)
-            if self.decimal_comma:
-                words = self.frame[name]
-                commas = words.str.fullmatch(DECIMAL_COMMA.pattern)
-                points = words.str.contains(".", regex=False) & commas.any()
-                points &= points.any() and words.map(is_number)
+            codes, distinct = pd.factorize(self.cells(name))
+            commas = list(filter(DECIMAL_COMMA.fullmatch, distinct)) if self.decimal_comma else []
+            if commas:
+                points = np.array(["." in cell and is_number(cell) for cell in distinct])[codes]
                 if points.any():
                     wanted = "a number with a decimal comma, as in other lines"
-                    raise self.cell_error(points.to_numpy(), name, wanted, "such as 1200,5")
-                cells = words.mask(commas, words.str.replace(",", ".")).to_numpy()
-            self._memo[name] = Parsed(cells, *parse_numbers(cells))
+                    raise self.cell_error(points, name, wanted, "such as 1200,5")
+                pointed = {cell: cell.replace(",", ".") for cell in commas}
+                distinct = np.array([pointed.get(cell, cell) for cell in distinct], dtype=object)
+            numbers, missing = parse_numbers(distinct)
+            self._memo[name] = Parsed(distinct, missing, codes, numbers[codes], missing[codes])
         parsed: Parsed = self._memo[name]
         return parsed
 
@@ -148,7 +150,7 @@ class Table:
 
     def numbers(self, name: str, optional: bool = False) -> Array:  # (rows,)
         """A column of finite numbers; with ``optional``, NaN where a cell says nothing."""
-        _, values, gaps = self.parsed(name)
+        _, _, _, values, gaps = self.parsed(name)
         wrong = np.isnan(values) & ~gaps if optional else np.isnan(values)
         if wrong.any():
             raise self.cell_error(wrong, name, "a finite number", "such as 0.5")
@@ -217,21 +219,22 @@ def _is_header(
             return True
     below = [table.cells(name)[1:] for name in table.names]
     named = [cell.lower() in words for cell in first]
-    repeats = [bool(cell) and (below[c] == cell).any() for c, cell in enumerate(first)]
-    repeated = sum(again and not named[c] for c, again in enumerate(repeats))
     if all(named) and (below[0] == first[0]).any() and width > 1:
         return True  # a node called node: nodes are named once, so that this line is none
     if first[0] in nodes:
         return False
+    repeats = (bool(cell) and (below[c] == cell).any() for c, cell in enumerate(first))
+    others = (again for c, again in enumerate(repeats) if not named[c])
     is_counted = width > 1 and first == counted and len(below[0]) > 0
-    if is_counted and not repeats[0]:
+    if is_counted and not (below[0] == first[0]).any():
         # pandas calls columns so; or is it an edge, or a label, of node 0?
         if not any(map(is_numeric, below[0])):
             return True
         if nodes:
             return None if any(repeats) else True
-    if any(named):
-        return True if all(named) or repeated + sum(named) < width else None
+    if any(named):  # looked at until one does not repeat, for it takes long
+        return True if all(named) or not all(others) else None
+    repeated = sum(others)
     has_number = any(map(is_numeric, first))
     if not first[0] and width > 1 and not has_number:
         return True  # a column without a name holds the numbers of rows, as pandas writes them
@@ -302,7 +305,5 @@ def parse_numbers(cells: Array) -> tuple[Array, Array]:  # (rows,) and (rows,) o
         values: Array = cells.astype(float)
         if np.isfinite(values).all() and "_" not in "".join(cells):
             return values, np.zeros(len(cells), dtype=bool)
-    codes, distinct = pd.factorize(cells)
-    numbers = np.array([float(cell) if is_number(cell) else np.nan for cell in distinct])
-    gaps = np.array([cell in MISSING for cell in distinct], dtype=bool)
-    return numbers[codes], gaps[codes]
+    numbers = np.array([float(cell) if is_number(cell) else np.nan for cell in cells])
+    return numbers, np.array([cell in MISSING for cell in cells], dtype=bool)
