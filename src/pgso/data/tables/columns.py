@@ -228,8 +228,8 @@ def _fitted(table: Table, name: str, kind: str, train: Array, chosen: bool) -> C
     elif not len(learned):
         reason = "its cells are empty in every training row"
     elif not chosen and np.count_nonzero(~gaps) >= FEWEST_ROWS:
-        filled, are_ids = np.count_nonzero(~gaps), bool(ID.search(name))
-        distinct, most = np.count_nonzero(~missing), MOSTLY * filled
+        filled, are_ids = int((~gaps).sum()), bool(ID.search(name))
+        distinct, most = int((~missing).sum()), MOSTLY * filled
         what = f"values in {filled:,} rows"
         if kind == "category":
             most, are_ids = min(most, max(MOST_CATEGORIES, filled / 2)), True

@@ -97,9 +97,10 @@ class Edges:
             why = str(error).partition("; make them")[0].removeprefix(f"{path}: ")
             notes.append(f"{path.name}: edges keep their direction, since {why}")
             graphs = [merged(*edges, n, False, *given) for edges in listed]
+        repeated = sum(count for _, _, count in graphs)
         signs = np.ones(1) if weight is None else np.sign(weight)
         for count, what in (
-            (sum(repeated for _, _, repeated in graphs), "lines repeat an edge, and their weights are added up"),
+            (repeated, "lines repeat an edge, and their weights are added up"),
             ((ends[0] == ends[1]).sum(), "edges join a node with itself"),
             ((signs < 0).sum(), "weights are negative"),
             ((signs == 0).sum(), "weights are 0"),
@@ -110,9 +111,9 @@ class Edges:
         if self.kinds is not None:
             relations = {k: g[:2] for k, g in zip(self.relations, graphs, strict=True)}
             # Together they are the sum of their parts, in which an edge may be of several kinds.
-            weights = [np.ones(pair.shape[1]) if w is None else w for pair, w, _ in graphs]
+            summed = [np.ones(pair.shape[1]) if w is None else w for pair, w, _ in graphs]
             pairs = np.concatenate([pair for pair, _, _ in graphs], axis=1)
-            edge_index, total, _ = merged(pairs, np.concatenate(weights), n, False, path)
+            edge_index, total, _ = merged(pairs, np.concatenate(summed), n, False, path)
         edges = {"edge_index": edge_index, "edge_weight": total, "relations": relations}
         return edges, tuple(notes)
 
