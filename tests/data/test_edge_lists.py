@@ -37,13 +37,13 @@ def test_loops_go():
 
 def test_an_undirected_edge_may_be_listed_once_or_twice():
     for listed in ([(0, 1)], [(1, 0)], [(0, 1), (1, 0)]):
-        edges, weight = merged(as_array(listed), None, 2, True, Path("edges.csv"))
+        edges, weight, _ = merged(as_array(listed), None, 2, True, Path("edges.csv"))
         assert edges.tolist() == [[1, 0], [0, 1]]
         assert weight is None
 
 
 def test_an_edge_listed_again_adds_up():
-    edges, weight = merged(
+    edges, weight, _ = merged(
         as_array([(0, 1), (0, 1)]), np.array([1.0, 0.5]), 2, False, Path("edges.csv")
     )
     assert edges.tolist() == [[0], [1]]
@@ -58,6 +58,6 @@ def test_an_undirected_edge_with_two_weights_is_refused():
 def test_sums_of_the_same_parts_in_another_order_are_one_weight():
     edges = np.array([[0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0]])
     weight = np.array([0.1, 0.2, 0.3, 0.3, 0.2, 0.1])
-    _, total = merged(edges, weight, 2, undirected=True, path=Path("edges.csv"))
+    _, total, _ = merged(edges, weight, 2, undirected=True, path=Path("edges.csv"))
     assert total[0] == total[1]
     assert total[0] == pytest.approx(0.6)

@@ -99,9 +99,8 @@ def check_objective(name: str, answer: Answer, num_classes: int, where: str) -> 
             f"{where}: {objective.name} scores {ANSWERS[objective.answer]}, but the data hold "
             f"{ANSWERS[answer]}; choose one of {', '.join(OBJECTIVES.answering(answer))}"
         )
-    problem = objective.problem(num_classes)
-    if problem is not None:
-        raise InputError(f"{where}: {problem}")
+    if objective.for_two and num_classes != 2:
+        raise InputError(f"{where}: {objective.name} needs two classes, got {num_classes}")
 
 
 def rarer_class(y: Array, classes: tuple[str, ...]) -> str | None:

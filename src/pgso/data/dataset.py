@@ -120,30 +120,28 @@ def _holds_table(folder: Path) -> bool:
     features, edges = files.get("features", files.get("array")), files.get("edges")
     if features is None or edges is None:
         return False
+    tops: list[list[str]] = []  # the cells of the first line of each, in small letters
     try:
-        if features.suffix.lower() == ".npy":
-            shape = np.load(features, mmap_mode="r", allow_pickle=False).shape
-            columns = [""] * (shape[1] if len(shape) == 2 else 0)
-        else:
-            columns = _first_line(features)
-        several = "graph" in _first_line(edges)
+        for file in (features, edges):
+            suffix = file.suffix.lower()
+            if suffix == ".npy":
+                shape = np.load(file, mmap_mode="r", allow_pickle=False).shape
+                cells = [""] * (shape[1] if len(shape) == 2 else 0)
+            elif suffix == ".parquet":
+                from pyarrow import parquet
+
+                cells = parquet.read_schema(file).names
+            else:
+                opened = gzip.open if suffix == ".gz" else open
+                with opened(file, "rt", encoding="utf-8-sig") as text:
+                    line = text.readline(2**16)
+                cells = max((line.split(mark) for mark in ",;\t"), key=len)
+            tops.append([cell.strip().lower() for cell in cells])
     except (OSError, ValueError, ImportError):  # refused with a sentence when it is loaded
         return False
+    columns, ends = tops
     is_answer = len(columns) == 2 and columns[1] in ("label", "class", "target", "y")
-    return not several and not is_answer and len(columns) <= MOST_COLUMNS
-
-
-def _first_line(file: Path) -> list[str]:
-    """The cells of the first line of a table, in small letters."""
-    if file.suffix.lower() == ".parquet":
-        from pyarrow import parquet
-
-        return [name.strip().lower() for name in parquet.read_schema(file).names]
-    opened = gzip.open if file.suffix.lower() == ".gz" else open
-    with opened(file, "rt", encoding="utf-8-sig") as text:
-        line = text.readline(2**16)
-    cells = max((line.split(mark) for mark in ",;\t"), key=len)
-    return [cell.strip().lower() for cell in cells]
+    return "graph" not in ends and not is_answer and len(columns) <= MOST_COLUMNS
 
 
 def options_of(load: Callable[..., Any]) -> dict[str, Any]:

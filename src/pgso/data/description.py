@@ -38,6 +38,17 @@ def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
     }
     values = task.x if task.x.layout == torch.strided else task.x.values()
     table = (task.preparation and task.preparation.columns) or ()
+    cells = max(task.x.size(0) * task.x.size(1), 1)
+    if task.categories is not None:
+        features = f"{len(task.categories)} columns of categories, embedded"
+    elif table:
+        features = f"prepared from a table of {len(table)} columns"
+    elif is_identity(task):
+        features = "none: every node has a column of its own"
+    elif task.x.layout == torch.strided:
+        features = "numbers"
+    else:
+        features = f"numbers, of which {100 * values.numel() / cells:.1f} % are not 0"
     same: dict[str, Any] = {name: getattr(task, name) for name in SAME}
     same |= {f"num_{part}": len(getattr(task, part)) for part in PARTS}
     targets = []
@@ -76,7 +87,7 @@ def describe(task: Task, spec: RunSpec, state: str | None = None) -> DataRecord:
         classes=tuple(classes),
         targets=tuple(targets),
         adjusted_homophily=adjusted_homophily(task),
-        features=_features(task),
+        features=features,
         largest_feature=float(values.abs().max()) if values.numel() else 0.0,
         columns=tuple(
             records.FeatureColumn(
@@ -164,16 +175,3 @@ def is_diagonal(x: torch.Tensor) -> bool:  # (n, F), dense or sparse
     x = x.to_sparse_csr() if x.layout == torch.strided else x
     n = len(x)
     return x.values().numel() == n and bool((x.col_indices() == torch.arange(n)).all())
-
-
-def _features(task: Task) -> str:
-    if task.categories is not None:
-        return f"{len(task.categories)} columns of categories, embedded"
-    if task.preparation is not None and task.preparation.columns:
-        return f"prepared from a table of {len(task.preparation.columns)} columns"
-    if is_identity(task):
-        return "none: every node has a column of its own"
-    if task.x.layout == torch.strided:
-        return "numbers"
-    stored, cells = task.x.values().numel(), task.x.size(0) * task.x.size(1)
-    return f"numbers, of which {100 * stored / max(cells, 1):.1f} % are not 0"

@@ -55,7 +55,7 @@ class Accuracy(Classification):
         return wrong
 
     def score(self, out: Array, y: Array) -> float | None:
-        return int(np.count_nonzero(~self.errors(out, y))) / len(y) if len(y) else None
+        return int(np.count_nonzero(out.argmax(axis=1) == y)) / len(y) if len(y) else None
 
 
 class BalancedAccuracy(Classification):

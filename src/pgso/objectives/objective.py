@@ -71,11 +71,6 @@ class Objective(ABC):
         """Weights that let rare classes count as much as frequent ones, from training labels."""
         raise InputError(f"class_weights are for classes, and {self.name} is not about classes")
 
-    def problem(self, num_classes: int) -> str | None:
-        """Why data with so many classes cannot be scored like this; None if they can."""
-        is_wrong = self.for_two and num_classes != 2
-        return f"{self.name} needs two classes, got {num_classes}" if is_wrong else None
-
     def advice(self, y: Array, classes: tuple[str, ...]) -> str | None:
         """What to be careful with on these training labels: a rare class of two. Mostly None."""
         is_asked = self.answer == "class" and self.name != "average_precision"
@@ -125,7 +120,7 @@ class Objective(ABC):
         """A score as text, with so many more decimals than tables have."""
         if score is None:
             return "–"
-        shown = self.shown(score)
+        shown = 100 * score if self.in_percent else score
         return f"{shown:.{self.digits(shown) + more}f}"
 
     @property

@@ -142,7 +142,7 @@ class FindingRecord(Scored):
         """The kept rung with the scores of the head that predicts; its own are in ``rungs``."""
         scores = {head.name: head.model_dump(include=SCORES) for head in self.heads}
         said = scores.get(self.head)
-        own = self.rung(self.best)
+        own = next(rung for rung in self.rungs if rung.name == self.best)
         return own if said is None else own.model_copy(update={"head": self.head, **said})
 
     def asks_the_same(self, spec: RunSpec) -> bool:

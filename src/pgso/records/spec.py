@@ -187,17 +187,14 @@ class RunSpec(BaseModel):
             super().__init__(**choices)
             self.model_fields_set.clear()  # the other choices are filled in, and may be anew
             self.model_fields_set.update(said)
-            self._check()
+            self.dataset.encode()  # a record is UTF-8, and could not be read again
         except UnicodeEncodeError:
             raise InputError(
                 f"the name of the dataset {self.dataset!r} is not UTF-8; rename the folder"
             ) from None
         except ValidationError as error:
             raise InputError(_sentence(error)) from None
-
-    def _check(self) -> None:
-        """Refuse what another conv would ignore, and options of the data that are none."""
-        self.dataset.encode()  # a record is UTF-8, and could not be read again
+        # What another conv would ignore, and options of the data that are none.
         for name, conv in CONV_OF.items():
             if getattr(self, name) is not None and self.conv != conv:
                 raise InputError(

@@ -41,29 +41,24 @@ class Answers:
     @property
     def names(self) -> list[str]:
         """The nodes or graphs."""
-        cells = range(len(self.table)) if self.key is None else self.table.cells(self.key)
+        cells = range(len(self.table.lines)) if self.key is None else self.table.cells(self.key)
         return list(map(str, cells))
 
-    def on(self, count: int, separator: str, missing: str | None) -> Learned:
-        """The y, classes and targets of ``count`` items, of which the named ones come first."""
+    def numbers(self) -> Learned:
+        """Answers that are numbers; several columns of 0 and 1 are labels."""
         path, names = self.table.path, self.columns
-        if self.are_numbers:
-            known = np.stack([self.table.numbers(name, optional=True) for name in names], axis=1)
-            numbers = known[~np.isnan(known)]
-            if not len(numbers):
-                raise InputError(f"{path} holds no number to learn from; write some")
-            if all(len(np.unique(column[~np.isnan(column)])) < 2 for column in known.T):
-                problem = f"column {', '.join(map(repr, names))} holds the same number everywhere"
-                raise InputError(f"{path}: {problem}, so that there is nothing to learn; check it")
-            are_labels = len(names) > 1 and bool(np.isin(numbers, (0, 1)).all())
-            classes, targets = (names, ()) if are_labels else ((), names)
-        else:
-            known, classes, targets = *self._labels(separator, missing), ()
-        y = np.full((count, *known.shape[1:]), -1 if known.ndim == 1 else np.nan, known.dtype)
-        y[: len(known)] = known
-        return y, classes, targets
+        known = np.stack([self.table.numbers(name, optional=True) for name in names], axis=1)
+        numbers = known[~np.isnan(known)]
+        if not len(numbers):
+            raise InputError(f"{path} holds no number to learn from; write some")
+        if all(len(np.unique(column[~np.isnan(column)])) < 2 for column in known.T):
+            problem = f"column {', '.join(map(repr, names))} holds the same number everywhere"
+            raise InputError(f"{path}: {problem}, so that there is nothing to learn; check it")
+        are_labels = len(names) > 1 and bool(np.isin(numbers, (0, 1)).all())
+        return (known, names, ()) if are_labels else (known, (), names)
 
-    def _labels(self, separator: str, missing: str | None) -> tuple[Array, tuple[str, ...]]:
+    def labels(self, separator: str, missing: str | None) -> Learned:
+        """Answers that are words: a class each, or several labels."""
         path, labels = self.table.path, self.table.cells(self.columns[0])
         labels = np.where(np.isin(labels, UNKNOWN), "", labels)
         distinct = set(labels) - {""}
@@ -81,7 +76,7 @@ class Answers:
             check_count(len(classes), "labels", "the column")
             several = MultiLabelBinarizer(classes=classes).fit_transform(parts).astype(float)
             several[labels == ""] = np.nan
-            return several, classes
+            return several, classes, ()
         # In the order of their names, or of their numbers; pandas writes 1 as 1.0 beside gaps.
         present = [name for name in pd.unique(labels) if name]
         if all(name.endswith(".0") and is_number(name) for name in present):
@@ -111,7 +106,7 @@ class Answers:
                     all_of_them = f"write {SEVERAL.join(some)} if it has them all"
                     one = "say --option label_separator= (empty) if it is a class of its own"
                     raise InputError(f"{path}: {problem}; {all_of_them}, or {one}")
-        return y, classes
+        return y, classes, ()
 
 
 def read_answers(
@@ -129,7 +124,7 @@ def read_answers(
     if not table.has_header and first in in_doubt and width > 1:
         advice = f"write a header {form} (and source,target in edges.csv)"
         raise table.error(f"is {first!r} a node or the name of the column? {advice}")
-    if not len(table):
+    if not len(table.lines):
         raise InputError(f"{table.path} has a header and nothing below it; write a line per node")
     if numbers and learn and target is None:
         check_count(width - 1, "targets", table.path)
@@ -208,8 +203,8 @@ def read_split(
             like = f"known are {len(items)} such as {items[0]!r}{repair_of(names, items)}"
             problem = f"{names[row]!r} is in no other file; {like}; correct or remove the line"
             raise table.error(problem, row, key)
-    elif len(table) != named:
-        counts = f"has {len(table)} lines and {named} nodes have answers"
+    elif len(table.lines) != named:
+        counts = f"has {len(table.lines)} lines and {named} nodes have answers"
         raise InputError(f"{table.path} {counts}; name the node in each, as in {items[0]},train")
     words = table.frame[column].str.lower()
     parts: Array = words.map(PARTS).to_numpy(dtype=float)
@@ -233,7 +228,7 @@ def read_split(
 def feature_key(given: "Tables", table: Table, nodes: Collection[str]) -> str | None:
     """The column of features that names the nodes; None if rows come in order."""
     table.check_has(given.key)
-    if given.key is not None or given.in_order:
+    if given.key is not None or given.rows == "in_order":
         return given.key
     if "" in table.names and table.named(NODE) is not None:
         return table.named(NODE)  # beside the numbers of rows that pandas writes
@@ -242,7 +237,7 @@ def feature_key(given: "Tables", table: Table, nodes: Collection[str]) -> str | 
         # What the model's table had beside features; the numbers of a frame's rows come last.
         features = {column.name for column in given.preparation.columns}
         others = [name for name in table.names if name not in features]
-        named = [name for name in others if 2 * table.frame[name].nunique() > len(table)]
+        named = [name for name in others if 2 * table.frame[name].nunique() > len(table.lines)]
         key = min(named, key=lambda name: name == "", default=None)
     return key
 
@@ -269,7 +264,7 @@ def described_nodes(
         # Not where answers have names, or where a column may be the names.
         by_row = answers.key is None if answers is not None else all(map(is_number, ends))
         looks = next((name for name in table.names if _looks_like_ids(table, name)), None)
-        if not given.in_order and not (looks is None and by_row):
+        if given.rows != "in_order" and not (looks is None and by_row):
             for name in table.names:  # of which one may name them, some twice
                 if set(known) <= set(table.cells(name)):
                     table.check_names(name, "described")
@@ -281,9 +276,9 @@ def described_nodes(
                 "column called node, or say --option rows=in_order if its rows are in the order of "
                 f"{given.source}"
             )
-        names = names or [str(i) for i in range(len(table))]
-        if len(table) != len(names):
-            counts = f"has {len(table)} rows, but {given.source} names {len(names)} nodes"
+        names = names or [str(i) for i in range(len(table.lines))]
+        if len(table.lines) != len(names):
+            counts = f"has {len(table.lines)} rows, but {given.source} names {len(names)} nodes"
             advice = "give one row per node, or a first column called node that names them"
             raise InputError(f"{table.path} {counts}; {advice}")
         notes.append(f"{table.path.name}: rows taken in the order of {given.source}")

@@ -145,8 +145,8 @@ class Preparation(BaseModel):
         if lost is not None:
             problem = f"{table.path} has no column {lost!r}, which the model was trained with"
             raise InputError(f"{problem}; add it (cells may be empty)")
-        check_dense(len(table), len(self.outputs), f"{table.path}: features")
-        none = np.empty((len(table), 0), np.float32)
+        check_dense(len(table.lines), len(self.outputs), f"{table.path}: features")
+        none = np.empty((len(table.lines), 0), np.float32)
         return np.hstack([none, *(each.values(table).astype(np.float32) for each in columns)])
 
 
@@ -166,7 +166,7 @@ def prepared(
         if kind not in KINDS:
             problem = f"a column is one of {', '.join(KINDS)}; got {kind!r:.60} for {name!r}"
             raise InputError(f"columns.json for {table.path}: {problem}")
-    train = train if len(train) else np.arange(len(table))
+    train = train if len(train) else np.arange(len(table.lines))
     found = {name: kinds.get(name) or _kind_of(table, name) for name in table.names}
     are_numbers = not kinds and {*found.values()} <= {"number", "boolean"} and len(found) > 0
     reason, cells = "", {name: table.parsed(name) for name in found}
@@ -181,7 +181,7 @@ def prepared(
             has_gaps = bool(cells[name].gaps[train].any())
             made.append(Column(name=name, kind="as is", reason=reason, has_missing=has_gaps))
         else:  # types without a label are types, too
-            rows = np.arange(len(table)) if name == TYPE else train
+            rows = np.arange(len(table.lines)) if name == TYPE else train
             made.append(_fitted(table, name, kind, rows, name in kinds))
     return prepared(table, train, {}, Preparation(columns=tuple(made)))
 

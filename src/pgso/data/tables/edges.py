@@ -131,7 +131,7 @@ def nodes_of(table: Table) -> tuple[Table, set[str], set[str]]:
     names = set(distinct[np.bincount(below.reshape(-1), minlength=len(distinct)) > 0]) - {""}
     if table.has_header:
         return table, names, set()
-    if is_counted and len(table) > FEWEST_EDGES and not names & set(top[:2]):
+    if is_counted and len(table.lines) > FEWEST_EDGES and not names & set(top[:2]):
         return table, names, set()  # as pandas calls columns; other tables may name these nodes
     if names & set(top[:2]) or any(map(is_number, top)):
         return table, {*names, *top[:2]}, set()
@@ -161,11 +161,12 @@ def read_edges(table: Table, nodes: AbstractSet[str], weight: str | None = None)
         )
     if is_plain and weight is not None:
         first, *others = (set(table.cells(name)) for name in table.names)
-        counts = {str(k) for k in range(len(table))}, {str(k + 1) for k in range(len(table))}
+        numbers = range(len(table.lines))
+        counts = {str(k) for k in numbers}, {str(k + 1) for k in numbers}
         if first in counts and not first <= nodes and all(end <= nodes for end in others):
             form = "remove it, or write a header line,source,target"  # as pandas' index
             raise table.error(f"the first column counts the lines; {form}", 0)
-        if len(table) > 2 and (np.diff(table.numbers(weight)) == 1).all():
+        if len(table.lines) > 2 and (np.diff(table.numbers(weight)) == 1).all():
             form = "if it is a weight, write a header source,target,weight, otherwise remove it"
             raise table.error(f"the third column counts the lines; {form}", 0)
         notes.append(f"{path.name}: the third column is taken as the weight")
@@ -184,9 +185,9 @@ def read_edges(table: Table, nodes: AbstractSet[str], weight: str | None = None)
             raise table.error(f"{problem}; choose another word", row, relation)
         kinds, found = pd.factorize(table.cells(relation))
         relations = tuple(found)
-    numbers = None if weight is None else table.numbers(weight)
+    weights = None if weight is None else table.numbers(weight)
     index = pd.Index(names, dtype=object)
-    return Edges(table, ends, index, codes, numbers, kinds, relations, tuple(notes))
+    return Edges(table, ends, index, codes, weights, kinds, relations, tuple(notes))
 
 
 def _with_header(table: Table, nodes: AbstractSet[str], weight: str | None) -> Table:
@@ -204,7 +205,7 @@ def _with_header(table: Table, nodes: AbstractSet[str], weight: str | None) -> T
         if in_doubt and width < 4 and not nodes & in_doubt:
             codes, _ = table.take(slice(1, None)).coded(*table.names[:2])
             is_lone = (np.bincount(codes.reshape(-1))[codes] == 1).all(axis=0)
-            if len(table) > FEWEST_EDGES and not is_lone.any():
+            if len(table.lines) > FEWEST_EDGES and not is_lone.any():
                 known |= names  # so that the first line stands out: neither end has another edge
     table = table.with_header(words, known, FORM)
     if not table.has_header and width > 3:
@@ -213,7 +214,7 @@ def _with_header(table: Table, nodes: AbstractSet[str], weight: str | None) -> T
     if weight is not None and weight not in table.names:
         listed = ", ".join(table.top)
         raise table.error(f"there is no column {weight!r} to take weights from; it has {listed}")
-    if not len(table):
+    if not len(table.lines):
         raise InputError(f"{table.path} has a header and no edges; write at least one line")
     return table
 

@@ -64,21 +64,11 @@ class Tables(Options):
     known: Collection[str] = ()  # other nodes that edges may lead to: those of a saved model
     notes: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        check_choice("rows", self.rows, ("named", "in_order"))
-        check_choice("unknown", self.unknown, ("refuse", "drop"))
-        check_choice("bad_rows", self.bad_rows, ("refuse", "skip"))
-
     @property
     def source(self) -> str:
         """The table that names the nodes first."""
         tables = (self.labels, self.targets, self.features)
         return next((table.path.name for table in tables if table is not None), "labels.csv")
-
-    @property
-    def in_order(self) -> bool:
-        """Whether rows of features are said to come in the order of the answers."""
-        return self.rows == "in_order" or self.kinds.get("rows") == "in order"
 
 
 def load_folder(
@@ -139,6 +129,11 @@ def frame_task(
 
 def _task(given: Tables) -> Task:
     """The task of tables; rows that cannot be read may be skipped, with edges to their nodes."""
+    check_choice("rows", given.rows, ("named", "in_order"))
+    check_choice("unknown", given.unknown, ("refuse", "drop"))
+    check_choice("bad_rows", given.bad_rows, ("refuse", "skip"))
+    if given.kinds.get("rows") == "in order":  # of columns.json
+        given = replace(given, rows="in_order")
     while True:
         try:
             return _read(given)
@@ -149,7 +144,7 @@ def _task(given: Tables) -> Task:
                 table = getattr(given, name)
                 if table is not None and str(table.path) == error.table:
                     left = table.take(table.lines != error.row)
-                    changes |= {name: left} if 0 < len(left) < len(table) else {}
+                    changes |= {name: left} if 0 < len(left.lines) < len(table.lines) else {}
             if given.bad_rows != "skip" or len(changes) < 3:
                 raise
         given = replace(given, **changes)
@@ -224,7 +219,7 @@ def _read(given: Tables) -> Task:
                 problem = f"{table.path}: every column is left out"
                 raise InputError(f"{problem}; say in columns.json what they are, such as {form}")
             # The table is there for the answers, and its other columns are names.
-            features |= {"x": identity(len(table)), "columns": table.names}
+            features |= {"x": identity(len(table.lines)), "columns": table.names}
         features["columns"] = features["columns"] if table.has_header else None
     elif array is not None:
         features = {"x": array}
@@ -296,12 +291,17 @@ def learned_of(given: Tables, answers: Answers | None, items: "pd.Index[str]") -
     if answers is None or given.unlabelled:
         none = np.empty(0, dtype=np.int64)
         return {"y": np.full(len(items), -1), "split": (none, none, none)}
-    y, classes, targets = answers.on(len(items), given.label_separator, given.missing)
+    if answers.are_numbers:
+        known, classes, targets = answers.numbers()
+    else:
+        known, classes, targets = answers.labels(given.label_separator, given.missing)
+    y = np.full((len(items), *known.shape[1:]), -1 if known.ndim == 1 else np.nan, known.dtype)
+    y[: len(known)] = known  # items with an answer come first
     column = given.split_by or about.split_column(answers.table)
     if given.splits is not None:
-        split = about.read_split(given.splits, items, y, len(answers.table))
+        split = about.read_split(given.splits, items, y, len(answers.table.lines))
     elif column is not None:
-        split = about.read_split(answers.table, items, y, len(answers.table), column)
+        split = about.read_split(answers.table, items, y, len(answers.table.lines), column)
     else:
         split = split_by_seed(y, given.seed)
     metric = "rmse" if targets else "accuracy" if y.ndim == 1 else "multilabel_roc_auc"

@@ -56,20 +56,13 @@ class Table:
     lines: Array  # of the file, or rows of a frame, counted from 1
     has_header: bool = False  # False: no header was recognised yet, or there is none
     decimal_comma: bool = False  # whether 1,5 is 1.5, as where semicolons separate the cells
+    names: tuple[str, ...] = field(init=False)  # of columns; ``column 3`` without a header
+    top: tuple[str, ...] = field(init=False)  # the cells of the first line: the header, or a row
     _memo: dict[Hashable, Any] = field(default_factory=dict, init=False)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What each column is called; ``column 3`` where a table has no header."""
-        return tuple(self.frame.columns)
-
-    @property
-    def top(self) -> tuple[str, ...]:
-        """The cells of the first line: the header, or those of the first row."""
-        return self.names if self.has_header else tuple(self.frame.iloc[0])
-
-    def __len__(self) -> int:
-        return len(self.frame)
+    def __post_init__(self) -> None:
+        names, first = tuple(self.frame.columns), self.frame.iloc[:1].to_numpy().reshape(-1)
+        vars(self).update(names=names, top=names if self.has_header else tuple(first))
 
     def cells(self, name: str) -> Array:  # (rows,) of text
         """One column."""
@@ -273,7 +266,9 @@ def key_of(table: Table, nodes: Collection[str], words: Sequence[str] = ITEM) ->
     for name in table.names if table.has_header else first:
         distinct = set(table.cells(name))
         may_be_numbers = name in first or name == called or ID.search(name)
-        if len(distinct) < len(table) or not (may_be_numbers or not all(map(is_number, distinct))):
+        if len(distinct) < len(table.lines):
+            continue
+        if not may_be_numbers and all(map(is_number, distinct)):
             continue
         common = _common(known, distinct)
         if common:
