@@ -97,9 +97,7 @@ def compare(
             out / choices.folder_name(Path(spec.dataset).name),
             lambda place: read_comparison(place / COMPARISON_FILE).runs[:1] == summary.runs[:1],
         )
-        page = write_comparison(
-            comparison, summary, folder, data_records, figures=figures, store=store
-        )
+        page = write_comparison(comparison, summary, folder, data_records, figures, store)
     if as_json:
         numbers = comparison.to_dict() | summary.model_dump(include={"baselines", "doubts"})
         keys = [record.spec.key for record in runs]

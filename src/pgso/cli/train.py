@@ -91,8 +91,7 @@ def train(
     page, against = write_run(record, store, known, context.obj), doubts([record], known)
     if as_json:
         baselines = [entry.model_dump() for part in known for entry in part.baselines]
-        more: dict[str, Any] = {"report": str(page), "baselines": baselines}
-        more["doubts"] = against
+        more: Any = {"report": str(page), "baselines": baselines, "doubts": against}
         more["model"] = None if save is None or record.epoch is None else str(save)
         typer.echo(json.dumps(record.model_dump(mode="json") | more))
         raise typer.Exit(int(record.status != "done"))
