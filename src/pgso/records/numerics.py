@@ -13,7 +13,7 @@ from pgso.objectives import OBJECTIVES, Objective
 # Both move by 1 whenever a change moves results, in the last digit too; docs/conventions.md says
 # what has moved them.
 NUMERICS = 2
-LADDER = 7  # of find: of what it keeps or scores
+LADDER = 8  # of find: of what it keeps or scores
 UNSAID = 1  # of files that do not say their revision
 
 
