@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 from pgso.drawing import ORANGE, plot_ladder
 from pgso.records.data import Sketch
 from pgso.records.finding import FindingRecord, read_finding
-from pgso.report.finding import headline, render_finding
+from pgso.report.finding import finding_page, headline
+from pgso.report.sections import as_html
 
 ROOT = Path(__file__).parents[2]
 ASSETS = ROOT / "docs" / "assets"
@@ -108,7 +109,7 @@ def main() -> None:
         search().write(RECORD)
     record = read_finding(RECORD)
     draw(record).savefig(PICTURE, dpi=110)
-    PAGE.write_text(render_finding(record))
+    PAGE.write_text(as_html(finding_page(record)))
     README.write_text(with_excerpt(README.read_text(), record))
 
 
