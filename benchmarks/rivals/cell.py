@@ -54,13 +54,15 @@ def measure(dataset_name: str, split: int, rival_name: str) -> dict[str, Any]:
     torch.set_num_threads(1)
     dataset, rival = DATASETS[dataset_name], RIVALS[rival_name]
     call = rival.call()
+    given: dict[str, Any] = {"dataset": dataset.name} if rival.tuned else {}
     if not rival.molecules_only:
         task, _ = read("karate", 0)
-        call(Problem(task, 0, epochs=2), **({"task": task} if rival_name in OURS else {}))
+        call(Problem(task, 0, epochs=2), **({"task": task} if rival_name in OURS else given))
     task, y = read(dataset.source, split, **dataset.options)
     problem = Problem(task, split)
-    given: dict[str, Any] = {"task": task} if rival_name in OURS else {}
-    if rival.molecules_only:
+    if rival_name in OURS:
+        given = {"task": task}
+    elif rival.molecules_only:
         given = {"smiles": dataset.smiles}
     before = _peak_mib()
     start = time.process_time()

@@ -33,8 +33,8 @@ class Problem:
     atoms become columns of zeros and ones.
     """
 
-    def __init__(self, task: Any, seed: int, epochs: int = 200) -> None:
-        self.seed, self.epochs = seed, epochs
+    def __init__(self, task: Any, seed: int, epochs: int | None = None) -> None:
+        self.seed, self.epochs = seed, epochs  # of networks, if they shall not choose
         self.kind: str = task.kind
         self.is_class = task.answer == "class"
         self.num_classes: int = task.num_classes

@@ -54,10 +54,24 @@ def test_every_rival_predicts_all_test_nodes(name):
     )
     task, y = read("karate", 0)
     problem = Problem(task, 0, epochs=3)
-    answer = RIVALS[name].call()(problem)
+    given = {"dataset": "Cora"} if RIVALS[name].tuned else {}
+    answer = RIVALS[name].call()(problem, **given)
     assert answer.out.shape == (34, 2)
     assert np.isfinite(answer.out).all()
     assert 0 <= problem.score(answer.out, problem.test, y) <= 1
+
+
+def test_the_tuned_network_has_the_published_settings_and_races_where_there_are_any():
+    from benchmarks.rivals.networks import Trainer
+
+    from pgso.records.suggestions import strong
+
+    trainer = Trainer("gcn", Problem(read("karate", 0)[0], 0), strong("minesweeper", {}))
+    assert [len(trainer.model.layers), len(trainer.model.norms), trainer.epochs] == [12, 12, 2000]
+    assert trainer.optimiser.defaults["weight_decay"] == 0.0
+    where = {name for name, dataset in DATASETS.items() if races(RIVALS["tuned_gcn"], dataset)}
+    assert {"Cora", "minesweeper-public"} <= where
+    assert not where & {"Texas", "MUTAG", "US-counties"}
 
 
 def test_neighbours_are_those_of_the_graph_without_the_node_itself():
