@@ -34,9 +34,9 @@ def family(rival: str) -> str:
     """What kind of rival it is."""
     if rival in OURS:
         return "ours"
-    return (
-        "networks" if rival in (*NETWORKS, "tuned_gcn") else "trees" if rival in TREES else "others"
-    )
+    if rival in (*NETWORKS, "tuned_gcn"):
+        return "networks"
+    return "trees" if rival in TREES else "others"
 
 
 def _scatter(axis: Axes, race: Race) -> None:
