@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from pgso.data import load_task
-from pgso.evaluation.baselines import baselines
+from pgso.data import Task, load_task
+from pgso.evaluation.baselines import baselines, circular_fingerprints
 
 
 def scores(task):
@@ -49,6 +49,45 @@ def test_numbers_have_a_mean_and_a_ridge():
     y = task.y[task.test] - task.y[task.train].mean()
     assert actual["guess"] == pytest.approx(y.square().mean().sqrt().item(), rel=1e-4)
     assert actual["features"] < 0.85 * actual["guess"]
+
+
+def molecules(count=120, seed=0):
+    """Chains of two kinds of atoms, half of each: 0 0 0 1 1 1, or another order of the same."""
+    rng, orders = np.random.default_rng(seed), [[0, 0, 0, 1, 1, 1], [0, 1, 0, 1, 0, 1]]
+    kinds, chain = rng.integers(0, 2, count), np.stack([np.arange(5), np.arange(1, 6)])
+    x = np.concatenate([np.array(orders[kind])[:, None] for kind in kinds])
+    edges = np.concatenate([chain + 6 * k for k in range(count)], axis=1)
+    return Task.from_arrays(
+        "chains",
+        edge_index=np.concatenate([edges, edges[::-1]], axis=1),
+        x=x,
+        y=kinds,
+        split=np.split(np.arange(count), [80, 100]),
+        nodes_per_graph=np.full(count, 6),
+        categories=(2,),
+        classes=("apart", "mixed"),
+    )
+
+
+def test_molecules_are_known_by_the_surroundings_of_their_atoms():
+    task = molecules()
+    found = scores(task)
+    assert found["fingerprints"] == 1.0
+    assert max(found[name] for name in ("guess", "features", "graph")) < 0.8
+    assert "fingerprints" not in scores(load_task("karate"))
+    assert "fingerprints" not in scores(replace(task, train=task.train[:49]))
+
+
+def test_fingerprints_do_not_depend_on_the_order_of_atoms():
+    task = molecules(count=2)
+    other = task.with_edges(task.graph.edge_index.numpy()[:, ::-1].copy())
+    bits = circular_fingerprints(task)
+    np.testing.assert_array_equal(circular_fingerprints(other), bits)
+    reverse = torch.arange(11, -1, -1)  # the second molecule first, each from its end
+    edges = reverse[task.graph.edge_index].numpy()
+    turned = replace(task.with_edges(edges), x=task.x[reverse])
+    np.testing.assert_array_equal(circular_fingerprints(turned), bits[::-1])
+    assert bits.sum(1).max() <= 3 * 6  # an atom alone, with its neighbours, and with theirs
 
 
 def test_graphs_are_known_by_their_sizes():

@@ -12,12 +12,22 @@ from pgso.data import Task
 from pgso.data.arrays import Array
 from pgso.data.description import is_identity
 from pgso.data.inputs import as_scipy
-from pgso.records.data import BOOSTED, BOOSTED_GRAPH, FEATURES, GRAPH, GUESS, BaselineRecord
+from pgso.records.data import (
+    BOOSTED,
+    BOOSTED_GRAPH,
+    FEATURES,
+    FINGERPRINTS,
+    GRAPH,
+    GUESS,
+    BaselineRecord,
+)
 
 PENALTIES = (0.01, 0.1, 1.0, 10.0)  # one is chosen on validation
 MOST_WORK = 5e8  # labels x columns x outputs, above which no regression is fitted
 FEWEST_BOOSTED = 50  # training labels, below which trees learn nothing
 MOST_BOOSTED = 2e7  # labels x columns x outputs, above which no trees are grown
+BITS, RADIUS, FOREST = 2048, 2, 100  # of fingerprints: their length, bonds away, and trees
+MOST_FOREST = 1e8  # labels x bits x outputs, above which no forest is grown (ogbg-molhiv has 7e7)
 LARGE = 1e30  # targets from here on are divided by the largest
 MOST_PAIRS = 2_000_000  # of links, above which nothing is scored
 TREES = 300  # of all classes together, if there are more than two
@@ -34,6 +44,7 @@ def baselines(task: Task) -> tuple[BaselineRecord, ...]:
     the training labels; of a graph task, regression on the numbers of nodes and edges.
     ``boosted``: gradient boosting on the columns, from fifty training labels on;
     ``boosted_graph``: on the columns and their means over a node's neighbours.
+    ``fingerprints``: of molecules, a random forest on the surroundings of their atoms.
 
     Of links, ``features``: the cosine of two nodes' features; ``graph``: common neighbours, each
     worth 1 / log(its degree) (Adamic and Adar 2003), in the graph that is trained on.
@@ -68,6 +79,9 @@ def _of_items(task: Task) -> Said:
         edges = np.bincount(owner[task.graph.edge_index[0].numpy()], minlength=len(nodes))
         sizes = np.stack([nodes, edges, edges / np.maximum(nodes, 1)], axis=1)
         yield GRAPH, "graph sizes, no features", _regression(task, sizes)
+        bits = len(task.train) * BITS * task.num_outputs
+        if task.categories is not None and len(task.train) >= FEWEST_BOOSTED and bits < MOST_FOREST:
+            yield FINGERPRINTS, "random forest on circular fingerprints", _forest(task)
     else:
         # The mean over neighbours, edges taken in both directions.
         weight = task.graph.edge_weight
@@ -130,6 +144,44 @@ def _boosted(task: Task, x: Array) -> Array:  # (items, outputs)
     kind = HistGradientBoostingRegressor if is_number else HistGradientBoostingClassifier
     with threadpool_limits(1):  # on a busy machine two threads take ten times as long
         return _predictions(task, x, kind(**options))
+
+
+def _forest(task: Task) -> Array:  # (items, outputs)
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+    kind = RandomForestRegressor if task.answer == "value" else RandomForestClassifier
+    model = kind(FOREST, max_features="sqrt", random_state=0)
+    return _predictions(task, circular_fingerprints(task), model)
+
+
+def circular_fingerprints(task: Task) -> Array:  # (graphs, BITS)
+    """Which surroundings of atoms a molecule has: Morgan's fingerprints, by hashes.
+
+    A surrounding is an atom with all that is at most RADIUS bonds away. Kinds of bonds are not
+    seen, since a task does not keep them. A hash of neighbours is a sum, so their order is nothing.
+    """
+    nodes, x = task.nodes_per_graph.numpy(), task.x.numpy().astype(np.uint64)
+    owner = np.repeat(np.arange(len(nodes)), nodes)
+    source, target = task.graph.edge_index.numpy()
+    bits, length = np.zeros((len(nodes), BITS), dtype=np.uint8), np.uint64(BITS)
+    hashes = np.zeros(len(x), dtype=np.uint64)
+    for column in x.T:
+        hashes = _mixed(hashes + column)
+    bits[owner, hashes % length] = 1
+    for _ in range(RADIUS):
+        around, sent = np.zeros_like(hashes), _mixed(hashes)
+        np.add.at(around, target, sent[source])
+        hashes = _mixed(hashes + around)
+        bits[owner, hashes % length] = 1
+    return bits
+
+
+def _mixed(hashes: Array) -> Array:
+    """Each number as another one that looks random (splitmix64)."""
+    mixed: Array = hashes + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
 
 
 def _predictions(

@@ -5,12 +5,13 @@ from pgso.records.spec import RunSpec, StoredSpec
 
 GUESS, FEATURES, GRAPH = "guess", "features", "graph"  # names of baselines
 BOOSTED, BOOSTED_GRAPH = "boosted", "boosted_graph"  # trees on the columns, and neighbours' means
+FINGERPRINTS = "fingerprints"  # a random forest on the surroundings of a molecule's atoms
 
 
 class BaselineRecord(Frozen):
     """A model that a network should be better than."""
 
-    name: str  # guess, features, graph, boosted or boosted_graph
+    name: str  # guess, features, graph, boosted, boosted_graph or fingerprints
     label: str  # for tables
     val: float | None
     test: float | None

@@ -6,7 +6,15 @@ from statistics import fmean
 from pgso.data.tables.table import MISSING
 from pgso.objectives import Objective
 from pgso.records import RunRecord
-from pgso.records.data import BOOSTED, BOOSTED_GRAPH, FEATURES, GRAPH, GUESS, DataRecord
+from pgso.records.data import (
+    BOOSTED,
+    BOOSTED_GRAPH,
+    FEATURES,
+    FINGERPRINTS,
+    GRAPH,
+    GUESS,
+    DataRecord,
+)
 from pgso.records.finding import FindingRecord
 from pgso.report.about import mean_baselines
 from pgso.report.differences import by_operator
@@ -124,6 +132,7 @@ def _not_better(
         GRAPH: f"{label} without features do as well or better",
         BOOSTED: "gradient boosting without the graph does as well or better",
         BOOSTED_GRAPH: "gradient boosting with means of neighbours does as well or better",
+        FINGERPRINTS: "a random forest on fingerprints of molecules does as well or better",
     }
     ends = {GUESS: nothing, FEATURES: remedy and f"; try {remedy}"}
     scores = {name: rivals[name].test for name in sentences if name in rivals}
