@@ -273,6 +273,9 @@ def test_findings_runs_and_comparisons_write_pages_with_the_graph(tmp_path):
     assert frame["test"].tolist() == [entry.mean for entry in comparison.test.summaries]
     assert frame["difference"][1] == comparison.test.difference(frame["operator"][1]).mean
     assert comparison.report(tmp_path / "folder").name == "report.html"
+    alone = comparison.report(tmp_path / "comparison.html")
+    assert alone.is_file()
+    assert comparison.verdict[:20] in alone.read_text()
     assert comparison.verdict[:20] in comparison._repr_html_()
     assert "</html>" in comparison.runs[0].report(tmp_path / "run.html").read_text()
 

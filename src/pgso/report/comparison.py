@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.records import RunRecord, RunSpec
+from pgso.records.files import write_atomically
 from pgso.records.numerics import check_one_revision
 from pgso.report import differences as paired
 from pgso.report.doubts import notes_on, nothing_found
@@ -129,11 +130,17 @@ class Comparison:
         heading = f"{self.dataset}, {self.conv}, {self.objective.heading}"
         return f"<p><b>{escape(heading)}</b>: {escape(self.verdict)}</p>{frame}"
 
-    def report(self, folder: str | Path) -> Path:
-        """Write ``report.html``, ``report.md`` and ``comparison.json`` into a folder."""
-        from pgso.report.page import comparison_record, write_comparison
+    def report(self, path: str | Path) -> Path:
+        """Write the page to a file ``*.html``; else a folder, with the tables and their data."""
+        from pgso.report.page import comparison_page, comparison_record, write_comparison
+        from pgso.report.sections import as_html
 
-        return write_comparison(self, comparison_record(self), folder)
+        summary, page = comparison_record(self), Path(path)
+        if page.suffix != ".html":
+            return write_comparison(self, summary, path)
+        heading = f"{self.dataset}, {self.conv}"
+        write_atomically(page, as_html(comparison_page(self, summary, heading)))
+        return page
 
     def __repr__(self) -> str:
         """``Comparison(karate, gcn: keep the fixed operator ...)``: all scores would fill pages."""
