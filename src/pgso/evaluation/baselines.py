@@ -149,8 +149,11 @@ def _boosted(task: Task, x: Array) -> Array:  # (items, outputs)
 def _forest(task: Task) -> Array:  # (items, outputs)
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-    kind = RandomForestRegressor if task.answer == "value" else RandomForestClassifier
-    model = kind(FOREST, max_features="sqrt", random_state=0)
+    options: dict[str, Any] = {"max_features": "sqrt", "random_state": 0}
+    if task.answer == "value":
+        model = RandomForestRegressor(FOREST, **options)
+    else:  # larger leaves know chances better: ogbg-molhiv, validation ROC-AUC 82.1 instead of 80.1
+        model = RandomForestClassifier(FOREST, min_samples_leaf=5, **options)
     return _predictions(task, circular_fingerprints(task), model)
 
 
