@@ -40,18 +40,15 @@ def check_arrays(
     if edge_weight is not None:
         check_finite(edge_weight, f"{name}: edge weights")
     if sizes.sum() != n or sizes.min(initial=0) < 0:
-        raise InputError(
-            f"{name}: the graphs have {sizes.sum()} nodes together, but there are {n} rows of "
-            "features; check the file that says which node is whose"
-        )
+        counts = f"the graphs have {sizes.sum()} nodes together, but there are {n} rows of features"
+        raise InputError(f"{name}: {counts}; check the file that says which node is whose")
     source, target = np.repeat(np.arange(len(sizes)), sizes)[edge_index]
     if (source != target).any():
         edge = int((source != target).argmax())
         j, i = edge_index[:, edge]
-        raise InputError(
-            f"{name}: the edge from node {j} to node {i} joins graph {source[edge]} with graph "
-            f"{target[edge]}; an edge must stay within its graph"
-        )
+        graphs = f"joins graph {source[edge]} with graph {target[edge]}"
+        problem = f"the edge from node {j} to node {i} {graphs}"
+        raise InputError(f"{name}: {problem}; an edge must stay within its graph")
     if not targets and y.ndim != 2:
         if y.shape != (items,):
             raise InputError(f"{name}: {items} labels are needed, got shape {y.shape}")
@@ -95,10 +92,9 @@ def check_objective(name: str, answer: Answer, num_classes: int, where: str) -> 
     """Refuse an objective that is not known, or that does not fit the data."""
     objective = OBJECTIVES[name]
     if objective.answer != answer:
-        raise InputError(
-            f"{where}: {objective.name} scores {ANSWERS[objective.answer]}, but the data hold "
-            f"{ANSWERS[answer]}; choose one of {', '.join(OBJECTIVES.answering(answer))}"
-        )
+        problem = f"scores {ANSWERS[objective.answer]}, but the data hold {ANSWERS[answer]}"
+        advice = f"choose one of {', '.join(OBJECTIVES.answering(answer))}"
+        raise InputError(f"{where}: {objective.name} {problem}; {advice}")
     if objective.for_two and num_classes != 2:
         raise InputError(f"{where}: {objective.name} needs two classes, got {num_classes}")
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from pgso.data.raw import BROKEN
 from pgso.errors import InputError, UnknownNameError
 from pgso.records import RunSpec
 from pgso.records.files import file_kind
@@ -116,7 +117,8 @@ def _is_own(task: "Task") -> bool:
 
 def _holds_table(folder: Path) -> bool:
     """What :func:`is_table` says of the task of a folder, by the first lines of its files."""
-    files = {file_kind(file.name): file for file in folder.iterdir()} if folder.is_dir() else {}
+    listed = folder.iterdir() if folder.is_dir() else ()
+    files = {file_kind(file.name): file for file in listed if file.is_file()}
     features, edges = files.get("features", files.get("array")), files.get("edges")
     if features is None or edges is None:
         return False
@@ -125,7 +127,7 @@ def _holds_table(folder: Path) -> bool:
         for file in (features, edges):
             suffix = file.suffix.lower()
             if suffix == ".npy":
-                shape = np.load(file, mmap_mode="r", allow_pickle=False).shape
+                shape = np.lib.format.open_memmap(file, mode="r").shape
                 cells = [""] * (shape[1] if len(shape) == 2 else 0)
             elif suffix == ".parquet":
                 from pyarrow import parquet
@@ -137,7 +139,7 @@ def _holds_table(folder: Path) -> bool:
                     line = text.readline(2**16)
                 cells = max((line.split(mark) for mark in ",;\t"), key=len)
             tops.append([cell.strip().lower() for cell in cells])
-    except (OSError, ValueError, ImportError):  # refused with a sentence when it is loaded
+    except (*BROKEN, ImportError):  # refused with a sentence when it is loaded
         return False
     columns, ends = tops
     is_answer = len(columns) == 2 and columns[1] in ("label", "class", "target", "y")

@@ -83,9 +83,8 @@ def merged(
             if len(wrong):
                 j, i = (called(int(end)) for end in divmod(listed[wrong[0]], n)[::-1])
                 one, other_sum = sorted((float(sums[wrong[0]]), float(one_sum[wrong[0]])))
-                raise InputError(
-                    f"{path}: the edge between {j} and {i} has the weight {one:g} in one "
-                    f"direction and {other_sum:g} in the other; make them equal, or keep "
-                    "directions with undirected=False (--option undirected=false)"
-                )
+                weights = f"the weight {one:g} in one direction and {other_sum:g} in the other"
+                keep = "keep directions with undirected=False (--option undirected=false)"
+                problem = f"the edge between {j} and {i} has {weights}"
+                raise InputError(f"{path}: {problem}; make them equal, or {keep}")
     return np.stack([key % n, key // n]), None if (total == 1).all() else total, repeated

@@ -138,10 +138,9 @@ def _find(name: str, root: Path) -> Dataset:
         forms = "a folder with edges.csv and labels.csv, an .npz archive or a .csv table of SMILES"
         raise InputError(f"there is nothing at {path} that could be loaded; give {forms}")
     if name.lower() in OF_STUDIES:
-        raise InputError(
-            f"{name} comes with the studies of the paper, a package of their own, pgso-studies, "
-            "which is not installed; it is in the folder studies/ of pgso's repository"
-        )
+        package = "a package of their own, pgso-studies, which is not installed"
+        where = "it is in the folder studies/ of pgso's repository"
+        raise InputError(f"{name} comes with the studies of the paper, {package}; {where}")
     return tu_dataset(name, root) or DATASETS[name]
 
 
@@ -167,10 +166,9 @@ def pyg_dataset(name: str) -> Dataset:
         readers = re.findall(r"\w+", names)
         sources += [source(getattr(torch_geometric.io, name, None), "") for name in readers]
     if any(UNSAFE.search(text) for text in sources):
-        raise InputError(
-            f"PyG's {known} reads pickles, which are programs, so pgso does not load it by "
-            "name; load it with PyG and hand it over: pgso.Task.from_data(dataset)"
-        )
+        problem = "reads pickles, which are programs, so pgso does not load it by name"
+        advice = "load it with PyG and hand it over: pgso.Task.from_data(dataset)"
+        raise InputError(f"PyG's {known} {problem}; {advice}")
     parameters = inspect.signature(kind.__init__).parameters
     if ("name" in parameters) != bool(variant):
         want = "/NAME behind it" if "name" in parameters else "no /NAME"
@@ -225,7 +223,6 @@ def _loaded(kind: Any, given: Mapping[str, Any], name: str, root: Path) -> Any:
     except ImportError as error:
         raise InputError(f"{name} needs the package {error.name}; install it with pip") from error
     except Exception as error:  # PyG's classes, their servers and archives fail in many ways
-        raise InputError(
-            f"PyG could not load {name} ({type(error).__name__}: {error}); look at the name, "
-            "the options, and whether this machine is online"
-        ) from error
+        problem = f"PyG could not load {name} ({type(error).__name__}: {error})"
+        advice = "look at the name, the options, and whether this machine is online"
+        raise InputError(f"{problem}; {advice}") from error

@@ -35,9 +35,8 @@ def molecule_of(smiles: str) -> Molecule | None:
     try:
         from rdkit import Chem, rdBase
     except ImportError:
-        raise InputError(
-            "SMILES need RDKit, which is not installed; try pip install 'pgso[molecules]'"
-        ) from None
+        advice = "try pip install 'pgso[molecules]'"
+        raise InputError(f"SMILES need RDKit, which is not installed; {advice}") from None
     rdBase.DisableLog("rdApp.*")  # we count what cannot be parsed ourselves
     molecule = Chem.MolFromSmiles(smiles)
     if molecule is None or molecule.GetNumAtoms() == 0:
@@ -121,12 +120,5 @@ def load_smiles(
         learned["split"] = split_by_seed(learned["y"], seed, train=0.8, val=0.1)
     if len(learned.get("classes", ())) == 2:
         learned["metric"] = "roc_auc"
-    return Task.from_arrays(
-        path.stem,
-        edge_index=edge_index,
-        x=x,
-        nodes_per_graph=nodes,
-        categories=ATOM_CATEGORIES,
-        ids=ids,
-        **learned,
-    )
+    learned |= {"edge_index": edge_index, "x": x, "nodes_per_graph": nodes, "ids": ids}
+    return Task.from_arrays(path.stem, categories=ATOM_CATEGORIES, **learned)

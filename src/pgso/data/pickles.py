@@ -154,9 +154,8 @@ def read_pickle(path: Path) -> Any:
         return finished(stored)
     except Exception as error:  # a damaged pickle can raise anything
         reason = str(error)[:200] or type(error).__name__
-        raise InputError(
-            f"{path} is no pickle of arrays ({reason}); it is damaged or hostile, fetch it again"
-        ) from None
+        problem = f"{path} is no pickle of arrays ({reason})"
+        raise InputError(f"{problem}; it is damaged or hostile, fetch it again") from None
 
 
 def read_matrix(path: Path) -> "scipy.sparse.csr_array":  # (rows, columns)

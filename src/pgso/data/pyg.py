@@ -66,16 +66,9 @@ def graph_task(graph: Any, X: Any, y: Array, split: Split, **answers: Any) -> Ta
         raise InputError(f"X has {x.shape[0]} rows, y has {n} labels; give one of each per node")
     features = {"x": x} if table is None else prepared(table, split[0], {})
     read = read_graph(graph, n)
-    weight = read.edge_weight
-    return Task.from_arrays(
-        IN_MEMORY,
-        edge_index=as_array(read.edge_index),
-        edge_weight=None if weight is None else as_array(weight),
-        y=y,
-        split=split,
-        **features,
-        **answers,
-    )
+    features["edge_index"], weight = as_array(read.edge_index), read.edge_weight
+    features["edge_weight"] = None if weight is None else as_array(weight)
+    return Task.from_arrays(IN_MEMORY, y=y, split=split, **features, **answers)
 
 
 def unanswered_task(data: Any) -> Task:

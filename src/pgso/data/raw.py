@@ -46,10 +46,9 @@ def check_unpacked(path: Path, size: int) -> int:
     """Refuse a file that holds far more than its own size; how many bytes it may hold."""
     limit = max(UNPACKED, RATIO * path.stat().st_size)
     if size > limit:
-        raise InputError(
-            f"{path} has {path.stat().st_size} bytes and holds more than {limit}; files may hold "
-            f"{UNPACKED >> 20} MB or {RATIO} times their size; unpack it, or check where it is from"
-        )
+        sizes = f"{path} has {path.stat().st_size} bytes and holds more than {limit}"
+        most = f"files may hold {UNPACKED >> 20} MB or {RATIO} times their size"
+        raise InputError(f"{sizes}; {most}; unpack it, or check where it is from")
     return limit
 
 
@@ -79,11 +78,10 @@ def check_text_size(path: Path, cells: int = 0) -> None:
     """Refuse a table that would fill the memory."""
     size = path.stat().st_size
     if size > TEXT or cells > CELLS:
-        raise InputError(
-            f"{path} has {size:,} bytes{f' and {cells:,} cells' if cells else ''}; a table may "
-            f"have {TEXT:,} bytes and {CELLS:,} cells: write features as a matrix to features.npy, "
-            "which is not read into memory, or leave out rows"
-        )
+        sizes = f"{size:,} bytes{f' and {cells:,} cells' if cells else ''}"
+        most = f"a table may have {TEXT:,} bytes and {CELLS:,} cells"
+        advice = "write features as a matrix to features.npy, which is not read into memory"
+        raise InputError(f"{path} has {sizes}; {most}: {advice}, or leave out rows")
 
 
 def read_lines(path: Path, encoding: str = "utf-8") -> list[str]:
@@ -113,10 +111,9 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
         before = content[: error.start + 1].split(b"\n")
-        raise InputError(
-            f"{path}, line {len(before)}: {before[-1][-20:]!r} is not {encoding.upper()} text; "
-            f"save the file as {encoding.upper()} (in Excel: CSV UTF-8), or fetch it again"
-        ) from None
+        problem = f"line {len(before)}: {before[-1][-20:]!r} is not {encoding.upper()} text"
+        advice = f"save the file as {encoding.upper()} (in Excel: CSV UTF-8), or fetch it again"
+        raise InputError(f"{path}, {problem}; {advice}") from None
     text = text.rstrip()
     if not text:
         raise InputError(f"{path} is empty; fetch or write it again")

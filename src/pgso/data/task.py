@@ -83,6 +83,7 @@ class Task:
     num_graphs: int = field(init=False)  # 1 for a node task
     num_nodes: int = field(init=False)  # of all graphs together
     num_edges: int = field(init=False)  # directed ones of all graphs together
+    num_features: int = field(init=False)  # columns of x
     num_classes: int = field(init=False)  # or of labels
     num_outputs: int = field(init=False)  # numbers that a network says about a node or a graph
 
@@ -98,6 +99,7 @@ class Task:
             num_graphs=self.nodes_per_graph.numel(),
             num_nodes=self.graph.num_nodes,
             num_edges=self.graph.num_edges,
+            num_features=self.x.size(1),
             num_classes=len(self.classes),
             num_outputs=len(self.targets) or len(self.classes),
         )
@@ -303,11 +305,6 @@ class Task:
         if positive is not None:
             changes["positive"] = arrays.named_class(positive, self.classes, self.name)
         return replace(self, **changes) if changes else self
-
-    @property
-    def num_features(self) -> int:
-        """The number of columns of x."""
-        return self.x.size(1)
 
     def with_edges(self, edge_index: Array, edge_weight: Array | None = None) -> Task:
         """The same nodes with other edges, of numpy's arrays."""

@@ -2,6 +2,7 @@
 
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -65,17 +66,10 @@ def load(
     leaves = strength * reason + chance > np.quantile(strength * reason + chance, 1 - LEAVING)
     y = leaves.astype(np.int64)
     y[rng.permutation(size)[round(LABELLED * size) :]] = -1
-    split = split_each_class(y, seed)
-    return Task.from_arrays(
-        "customers",
-        edge_index=edge_index,
-        edge_weight=calls,
-        y=y,
-        split=split,
-        classes=("stays", "leaves"),
-        metric="roc_auc",
-        **prepared(frame_table(pd.DataFrame(columns), Path("customers")), split[0], {}),
-    )
+    split, table = split_each_class(y, seed), frame_table(pd.DataFrame(columns), Path("customers"))
+    given: dict[str, Any] = {"edge_index": edge_index, "edge_weight": calls, "y": y, "split": split}
+    given |= prepared(table, split[0], {})
+    return Task.from_arrays("customers", classes=("stays", "leaves"), metric="roc_auc", **given)
 
 
 def _customers(rng: np.random.Generator, n: int) -> tuple[dict[str, list[str]], Array]:

@@ -49,16 +49,10 @@ def diabetes(root: Path, seed: int, *, neighbours: int = 10) -> Task:
 
     table = load_diabetes()
     x = table.data / table.data.std(axis=0)
-    return Task.from_arrays(
-        "diabetes",
-        edge_index=_nearest(x, neighbours),
-        x=x,
-        y=table.target[:, None],
-        split=split_at_random(np.ones(len(x), dtype=bool), seed),
-        targets=("progression",),
-        metric="rmse",
-        columns=tuple(table.feature_names),
-    )
+    split, columns = split_at_random(np.ones(len(x), dtype=bool), seed), tuple(table.feature_names)
+    given: dict[str, Any] = {"x": x, "y": table.target[:, None], "split": split, "metric": "rmse"}
+    given |= {"edge_index": _nearest(x, neighbours), "columns": columns}
+    return Task.from_arrays("diabetes", targets=("progression",), **given)
 
 
 def _nearest(x: Array, neighbours: int) -> Array:  # (2, E)

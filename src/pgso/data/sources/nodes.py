@@ -152,9 +152,8 @@ def _read_nodes(path: Path, bags: bool) -> tuple[Array, Array]:  # (n, F), (n,)
     rows = [line.split("\t") for line in read_lines(path)[1:]]
     for line, row in enumerate(rows, start=2):
         if len(row) != 3:
-            raise InputError(
-                f"{path}, line {line}: expected 3 tab-separated fields, got {len(row)}"
-            )
+            problem = f"expected 3 tab-separated fields, got {len(row)}"
+            raise InputError(f"{path}, line {line}: {problem}")
     pairs = parse_numbers([f"{node},{label}" for node, _, label in rows], np.int64, 2, path, 2)
     nodes, y = pairs.T
     check_range(nodes, 0, len(nodes), f"{path}: a node id")

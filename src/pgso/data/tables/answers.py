@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from pgso.data.arrays import Array, Split, check_finite, is_on_disk, is_unknown
-from pgso.data.raw import check_count
+from pgso.data.raw import BROKEN, check_count
 from pgso.data.splits import masks_to_split
 from pgso.data.tables.columns import TYPE
 from pgso.data.tables.edges import Edges
-from pgso.data.tables.names import alike, counts_from_1, repair_of
+from pgso.data.tables.names import alike, counts_from_1, repair_of, shown
 from pgso.data.tables.table import GRAPH, ID, ITEM, NODE, Table, is_number, key_of
 from pgso.errors import InputError
 
@@ -63,10 +63,8 @@ class Answers:
         labels = np.where(np.isin(labels, UNKNOWN), "", labels)
         distinct = set(labels) - {""}
         if missing is None and {"-1", "0", "1"} <= distinct and all(map(is_number, distinct)):
-            raise InputError(
-                f"{path}: is the label -1 a class beside 0 and 1, or unknown? say "
-                "--option missing=-1 if it is unknown, and --option missing=none if it is a class"
-            )
+            say = "say --option missing=-1 if it is unknown, and --option missing=none if a class"
+            raise InputError(f"{path}: is the label -1 a class beside 0 and 1, or unknown? {say}")
         labels = np.where(labels == missing, "", labels)
         if separator and any(separator in label for label in distinct):
             from sklearn.preprocessing import MultiLabelBinarizer
@@ -157,11 +155,10 @@ def read_answers(
         if len(others) > 1 and not numbers:
             columns = tuple(name for name in others if name.lower() in LABEL)
             if len(columns) != 1:
-                raise table.error(
-                    f"there are several columns of labels ({', '.join(others)}); choose one with "
-                    f"--option target={others[0]}, or write several labels of a node as "
-                    f"red{SEVERAL}blue"
-                )
+                advice = f"choose one with --option target={others[0]}"
+                form = f"write several labels of a node as red{SEVERAL}blue"
+                problem = f"there are several columns of labels ({', '.join(others)})"
+                raise table.error(f"{problem}; {advice}, or {form}")
     if key is not None:
         done, label = ("described", None) if numbers else ("labelled", columns[0])
         table.check_names(key, done, label)
@@ -200,8 +197,8 @@ def read_split(
         places = items.get_indexer(names)
         if (places < 0).any():
             row = int((places < 0).argmax())
-            like = f"known are {len(items)} such as {items[0]!r}{repair_of(names, items)}"
-            problem = f"{names[row]!r} is in no other file; {like}; correct or remove the line"
+            like = f"known are {len(items)} such as {shown(items[0])}{repair_of(names, items)}"
+            problem = f"{shown(names[row])} is in no other file; {like}; correct or remove the line"
             raise table.error(problem, row, key)
     elif len(table.lines) != named:
         counts = f"has {len(table.lines)} lines and {named} nodes have answers"
@@ -217,7 +214,7 @@ def read_split(
     wrong = (parts >= 0) & is_unknown(y)[places]
     if wrong.any():
         row = int(wrong.argmax())
-        problem = f"{items[places[row]]!r} has no label and cannot be part of the split"
+        problem = f"{shown(items[places[row]])} has no label and cannot be part of the split"
         raise table.error(f"{problem}; leave its part empty, or label it", row)
     if not (part == 0).any():
         advice = "give it to some, and val and test"
@@ -270,12 +267,12 @@ def described_nodes(
                     table.check_names(name, "described")
             looks = table.names[0] if looks is None else looks
             cells = table.cells(looks)
-            raise InputError(
-                f"{table.path} has no column that names the nodes: they are called {known[0]!r}, "
-                f"and its {looks!r} holds {cells[0]!r}{repair_of(cells, known)}; name them in a "
-                "column called node, or say --option rows=in_order if its rows are in the order of "
-                f"{given.source}"
+            both = f"they are called {shown(known[0])}, and its {looks!r} holds {shown(cells[0])}"
+            in_order = f"--option rows=in_order if its rows are in the order of {given.source}"
+            advice = (
+                f"{repair_of(cells, known)}; name them in a column called node, or say {in_order}"
             )
+            raise InputError(f"{table.path} has no column that names the nodes: {both}{advice}")
         names = names or [str(i) for i in range(len(table.lines))]
         if len(table.lines) != len(names):
             counts = f"has {len(table.lines)} rows, but {given.source} names {len(names)} nodes"
@@ -290,10 +287,10 @@ def described_nodes(
         lost, listed = int((rows < 0).argmax()), set(names)
         name = names[lost]
         if answers is not None and any(str(table.path) in note for note in given.notes):
-            raise answers.table.error(f"node {name!r} has no row in {table.path.name}", lost)
+            raise answers.table.error(f"node {shown(name)} has no row in {table.path.name}", lost)
         other = next((cell for cell in cells if cell not in listed), None)
-        like = "" if other is None else f", and names {other!r}"
-        problem = f"{table.path} has no row for node {name!r} of {given.source}{like}"
+        like = "" if other is None else f", and names {shown(other)}"
+        problem = f"{table.path} has no row for node {shown(name)} of {given.source}{like}"
         advice = f"{repair_of(cells, names)}; add one, or write names alike in all files"
         raise InputError(problem + advice)
     extra = ~np.isin(np.arange(len(cells)), rows)
@@ -324,7 +321,7 @@ def with_ends(
         return [*names, *(fresh if names or fresh else extra)]
     path = answers.table.path
     if len(extra) == len(edges.names):
-        both = f"one names {names[0]!r}, the other {edges.names[0]!r}"
+        both = f"one names {shown(names[0])}, the other {shown(edges.names[0])}"
         repair = f"{repair_of(edges.names, names)}; write names alike in both"
         raise InputError(f"{path} and {where} have no node in common: {both}{repair}")
     n = len(names)
@@ -342,8 +339,8 @@ def with_ends(
         other = written.setdefault(alike(name), name)
         if other != name:
             first = path if other in listed else edges.table.path
-            problem = f"{first} names {other!r} and {where} {name!r}, which look like the same node"
-            raise InputError(f"{problem}; write names alike everywhere")
+            both = f"{first} names {shown(other)} and {where} {shown(name)}"
+            raise InputError(f"{both}, which look like the same node; write names alike everywhere")
     count = f"{len(extra):,} of {n + len(extra):,} nodes are named by {where} only"
     notes.append(f"{count}, such as {extra[0]!r}; they have no label")
     return [*names, *fresh]
@@ -353,13 +350,12 @@ def read_array(path: Path, count: int) -> Array:  # (n, F)
     """``features.npy``: numbers, prepared already; rows stay on disk until they are used."""
     try:
         # Copy-on-write, for torch wants writable memory.
-        x: Array = np.load(path, mmap_mode="c", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        reason = "it holds Python objects" if "pickle" in str(error) else str(error)[:100]
+        x: Array = np.lib.format.open_memmap(path, mode="c")
+    except BROKEN as error:
+        reason = "it holds Python objects" if "objects" in str(error) else str(error)[:100]
         problem = f"{path} is no readable array of numbers ({reason})"
         raise InputError(f"{problem}; write it with numpy.save") from None
-    is_array = isinstance(x, np.ndarray) and x.ndim == 2 and x.shape[1] > 0
-    if not is_array or x.dtype.kind not in "biuf":
+    if x.ndim != 2 or not x.shape[1] or x.dtype.kind not in "biuf":
         raise InputError(f"{path} must hold numbers, a row per node and one column or more")
     check_count(x.shape[1], "columns of numbers", path)
     if count and len(x) != count:

@@ -57,14 +57,9 @@ def load_npz(path: Path, root: Path, seed: int, *, undirected: bool = True) -> T
         raise InputError(f"{path} must have all of the arrays train, val, test, or none of them")
     split: Any = tuple(indices_of(raw[part], f"{path}: {part}", n) for part in PARTS if parts)
     edge_index, weight, _ = merged(edge_index.astype(np.int64), weight, n, undirected, path)
-    return Task.from_arrays(
-        path.stem,
-        edge_index=edge_index,
-        edge_weight=weight,
-        x=x.astype(np.float32),
-        split=split or split_by_seed(answers["y"], seed),
-        **answers,
-    )
+    split = split or split_by_seed(answers["y"], seed)
+    graph: Any = {"edge_index": edge_index, "edge_weight": weight, "x": x.astype(np.float32)}
+    return Task.from_arrays(path.stem, split=split, **graph, **answers)
 
 
 def read_edge_list(path: Path) -> Graph:

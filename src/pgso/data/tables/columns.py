@@ -203,6 +203,12 @@ def _kind_of(table: Table, name: str) -> str:
     if all(map(PERCENT.fullmatch, distinct)):
         return "number"
     wrong, are_many = ~is_num & ~gaps, count >= FEWEST_ROWS
+    most = MOSTLY * count if are_many else count
+    looks = np.array([LOOKS_LIKE_A_DATE.fullmatch(cell) is not None for cell in every])[codes]
+    fits = [np.isfinite(days_of(every, f))[codes] for f in DATES if looks.sum() >= most]
+    if fits and np.any(fits, axis=0).sum() >= MOSTLY * count:  # in several forms, or beside words
+        advice = f'as in most lines; or say {{"{name}": "category"}} in columns.json'
+        raise table.cell_error(~max(fits, key=np.sum) & ~gaps, name, "a date", advice)
     if are_many and is_num.sum() >= MOSTLY * count:
         others = "category" if len(distinct) <= MOST_CATEGORIES else "leave out"
         advice = f"as in {is_num.sum():,} other lines; or leave the cell empty"

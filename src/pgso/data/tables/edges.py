@@ -49,7 +49,7 @@ class Edges:
         if kept.all():
             return replace(self, names=nodes, ends=ends)
         path = self.table.path
-        if unknown == "drop":
+        if unknown == "drop" and kept.any():
             count = f"{(~kept).sum():,} edges to {others:,} nodes"
             note = f"{path.name}: {count} that {where} does not name are left out"
             weight, kinds = (None if a is None else a[kept] for a in (self.weight, self.kinds))
@@ -154,11 +154,9 @@ def read_edges(table: Table, nodes: AbstractSet[str], weight: str | None = None)
     notes = []
     left = [name for name in table.names if name and name not in {*ends, graph, relation, weight}]
     if left:
-        notes.append(
-            f"{path.name}: {', '.join(map(repr, left[:8]))}{' ...' * (len(left) > 8)} left "
-            f"out; the weight of an edge is a column called {', '.join(WEIGHT)}, or --option "
-            "weight=COLUMN"
-        )
+        named = f"{', '.join(map(repr, left[:8]))}{' ...' * (len(left) > 8)}"
+        rule = f"a column called {', '.join(WEIGHT)}, or --option weight=COLUMN"
+        notes.append(f"{path.name}: {named} left out; the weight of an edge is {rule}")
     if is_plain and weight is not None:
         first, *others = (set(table.cells(name)) for name in table.names)
         numbers = range(len(table.lines))
@@ -233,7 +231,9 @@ def _ends(table: Table, nodes: AbstractSet[str], taken: set[str | None]) -> tupl
         full = [n for n in others if np.mean([alike(cell) in known for cell in some[n]]) > 0.5]
         if len(full) == 2:
             return full[0], full[1]
-    if len(others) < 2 or (len(others) > 2 and ID.fullmatch(others[0])):
+    cells = table.cells(others[0]) if len(others) > 2 else np.array([""])
+    counts = len(set(cells)) == len(cells) and all(map(is_number, cells))  # lines, not nodes
+    if len(others) < 2 or counts or (len(others) > 2 and ID.fullmatch(others[0])):
         listed = ", ".join(table.names)
         problem = f"which columns hold the two ends of an edge? it has {listed}"
         raise table.error(f"{problem}; call them source and target")

@@ -26,6 +26,8 @@ from pgso.errors import InputError, RowError
 from pgso.records.files import file_kind
 
 MOST_DEGREES = 100  # of which each has a column, where nodes have no features
+NAMES, OTHER = "(edge|feature|node|label|target|split)", "(xlsx?|ods|jsonl?|np[yz]|pkl|csv.*)"
+UNREAD = re.compile(rf"(?i){NAMES}s?\.{OTHER}")  # forms that are not read
 NEEDED = "a dataset needs edges.csv and labels.csv (or targets.csv)"
 ANSWER = (*LABEL, "target", "y")  # columns of features that may hold the answers
 
@@ -91,6 +93,11 @@ def load_folder(
         if kind in files:
             raise InputError(f"{path} has {files[kind].name} and {file.name}; remove one of them")
         files[kind] = file
+    for file in sorted(path.iterdir()):
+        unread = UNREAD.fullmatch(file.name)
+        if unread and not file_kind(file.name) and file_kind(f"{unread[1]}.csv") not in files:
+            forms = ".csv, .tsv, .txt (maybe .gz) or .parquet"
+            raise InputError(f"{file} is not read; save it as {forms}, or remove it")
     if "edges" not in files and not (options.get("unlabelled") and known and "features" in files):
         others = sorted(file.name for file in path.iterdir() if file.is_file())[:8]
         listed = "; it has " + ", ".join(others) if others else ""
@@ -113,6 +120,8 @@ def load_folder(
         del files["columns"]
     for kind, file in files.items():
         given[kind] = read_table(file, least=2 if kind == "edges" else 1)
+    if given.get("kinds") and "features" not in given:
+        raise InputError(f"{path} has columns.json and no features.csv, whose columns it names")
     given |= {"preparation": preparation, "known": known, **options}
     return _task(Tables(where=str(path), seed=seed, **given))
 
@@ -132,7 +141,8 @@ def _task(given: Tables) -> Task:
     check_choice("rows", given.rows, ("named", "in_order"))
     check_choice("unknown", given.unknown, ("refuse", "drop"))
     check_choice("bad_rows", given.bad_rows, ("refuse", "skip"))
-    if given.kinds.get("rows") == "in order":  # of columns.json
+    if "rows" in given.kinds and (given.features is None or "rows" not in given.features.top):
+        check_choice('"rows" in columns.json', given.kinds["rows"], ("in order",))
         given = replace(given, rows="in_order")
     while True:
         try:
@@ -299,6 +309,9 @@ def learned_of(given: Tables, answers: Answers | None, items: "pd.Index[str]") -
     y[: len(known)] = known  # items with an answer come first
     column = given.split_by or about.split_column(answers.table)
     if given.splits is not None:
+        if column is not None:
+            both = f"{answers.table.path} has a column {column!r} beside {given.splits.path.name}"
+            raise InputError(f"{both}; remove one of them")
         split = about.read_split(given.splits, items, y, len(answers.table.lines))
     elif column is not None:
         split = about.read_split(answers.table, items, y, len(answers.table.lines), column)

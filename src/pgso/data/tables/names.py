@@ -9,8 +9,9 @@ WITHIN = "\x1f"  # between the name of a graph and the name of one of its nodes
 
 def shown(name: str) -> str:
     """The name of a node for errors, maybe with that of its graph."""
-    graph, _, node = name.rpartition(WITHIN)
-    return f"{node!r} of graph {graph!r}" if graph else repr(name)
+    parts = (part if len(part) < 60 else part[:57] + "..." for part in name.rpartition(WITHIN))
+    graph, _, node = parts
+    return f"{node!r} of graph {graph!r}" if graph else repr(node)
 
 
 def alike(name: str) -> str:

@@ -93,6 +93,10 @@ def frame_table(frame: pd.DataFrame, path: Path) -> Table:
         raise InputError(f"{path} has no rows; write at least one")
     frame = frame.set_axis(header, axis=1)
     for name in header:
+        some = frame[name].dropna().iloc[:1].tolist() if frame[name].dtype == object else []
+        if some and isinstance(some[0], list | tuple | set | dict | bytes | np.ndarray):
+            problem = f"{path}: column {name!r} holds more than one number or word in a cell"
+            raise InputError(f"{problem}; write a column for each, or leave it out")
         if frame[name].dtype.kind == "f":
             numbers = frame[name].dropna().to_numpy(dtype=float)
             if (np.abs(numbers) < 2**53).all() and (numbers % 1 == 0).all():

@@ -25,13 +25,15 @@ from pgso.errors import InputError, RowError
 NODE, GRAPH = ("node", "node_id", "id"), ("graph", "graph_id")  # names of columns, best first
 ITEM = (*NODE, *GRAPH)
 ID = re.compile(  # customer_id, UUID, customerId; not paid
-    r"(?i:(^|[_\- ])(id|uuid|guid)$|^(id|uuid)([_\- ]|$))|[a-z](Id|ID)$"
+    r"(?i:(^|[_\- ])(id|uuid|guid)$|^(id|uuid)([_\- ]|$))|[a-z](Id|ID)$|^(index|level_0)$"
 )
+COUNTED = ("", "index", "level_0")  # columns that pandas makes of the numbers of rows
 _WORDS = ("nan", "na", "n/a", "none", "null")
 MISSING = frozenset(  # what stands for a gap
     form for word in _WORDS for form in (word, word.upper(), word.capitalize(), "NaN")
-) | {"", "?", "-", "--", ".", "#N/A", "#NA", "<NA>", "-nan", "-NaN"}
+) | {"", "?", "-", "--", ".", "#N/A", "#NA", "<NA>", "NaT", "-nan", "-NaN"}
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}\.\d{3}")  # 1.200, which may be 1200
 LARGEST = 3.4e38  # what 32 bits hold, in which networks compute
 UNNAMED = re.compile(r"Unnamed: \d+")  # an index that pandas wrote and read again
 SEPARATED = "separate cells by commas, semicolons or tabs, by the same in all lines"
@@ -122,16 +124,24 @@ class Table:
             codes, distinct = pd.factorize(self.cells(name))
             commas = list(filter(DECIMAL_COMMA.fullmatch, distinct)) if self.decimal_comma else []
             if commas:
-                points = np.array(["." in cell and is_number(cell) for cell in distinct])[codes]
-                if points.any():
-                    wanted = "a number with a decimal comma, as in other lines"
-                    raise self.cell_error(points, name, wanted, "such as 1200,5")
                 pointed = {cell: cell.replace(",", ".") for cell in commas}
                 distinct = np.array([pointed.get(cell, cell) for cell in distinct], dtype=object)
             numbers, missing = parse_numbers(distinct)
             self._memo[name] = Parsed(distinct, missing, codes, numbers[codes], missing[codes])
         parsed: Parsed = self._memo[name]
         return parsed
+
+    def _check_points(self, name: str) -> None:
+        """Refuse points beside decimal commas, and those that may stand between thousands."""
+        cells, wanted, advice = self.cells(name), "", ""
+        some = [*cells, *self.frame.iloc[:1000].to_numpy().reshape(-1)]
+        if any(DECIMAL_COMMA.fullmatch(cell) for cell in some if "," in cell):
+            wanted, advice = "a number with a decimal comma, as in other cells", "such as 1200,5"
+        elif all(THOUSANDS.fullmatch(cell) for cell in some if "." in cell and is_number(cell)):
+            wanted, advice = "a number that reads in one way", "such as 1200 or 1,2"
+        points = np.array([bool(wanted) and "." in cell and is_number(cell) for cell in cells])
+        if points.any():
+            raise self.cell_error(points, name, wanted, advice)
 
     def coded(self, *names: str) -> tuple[Array, Array]:  # (columns, rows), (distinct cells,)
         """The places of cells among the distinct ones, which come as they are read."""
@@ -144,6 +154,8 @@ class Table:
     def numbers(self, name: str, optional: bool = False) -> Array:  # (rows,)
         """A column of finite numbers; with ``optional``, NaN where a cell says nothing."""
         _, _, _, values, gaps = self.parsed(name)
+        if self.decimal_comma:
+            self._check_points(name)
         wrong = np.isnan(values) & ~gaps if optional else np.isnan(values)
         if wrong.any():
             raise self.cell_error(wrong, name, "a finite number", "such as 0.5")
@@ -258,23 +270,36 @@ def without_indices(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def key_of(table: Table, nodes: Collection[str], words: Sequence[str] = ITEM) -> str | None:
-    """The column that names the nodes that other tables name; None if no column does."""
+    """The column that names the nodes that other tables name; None: no column. Two are refused."""
     called, known = table.named(words), set(nodes)
     if called is not None and known <= set(table.cells(called)):
         return called
     first = table.names[: 2 if "" in table.names else 1]
-    for name in table.names if table.has_header else first:
-        distinct = set(table.cells(name))
+    ends = (min(known), max(known)) if known else ()  # in a column of numbers that may be names
+    found: dict[str, int] = {}  # how many names there are in each column that may name nodes
+    for name in table.names:
         may_be_numbers = name in first or name == called or ID.search(name)
+        if found or not (table.has_header or name in first):
+            cells = table.cells(name)
+            if not (found and ends and all((cells == end).any() for end in ends)):
+                continue
+            may_be_numbers = True
+        distinct = set(table.cells(name))
         if len(distinct) < len(table.lines):
             continue
         if not may_be_numbers and all(map(is_number, distinct)):
             continue
         common = _common(known, distinct)
-        if common:
-            other = 0 if called is None else _common(known, set(table.cells(called)))
-            return called if other >= common else name
-    return called
+        found |= {name: common} if common else {}
+    most = max(found.values(), default=0)
+    if called is not None and _common(known, set(table.cells(called))) >= most:
+        return called
+    names = [name for name in found if name not in COUNTED] or [*found]
+    for other_name in names[1:]:
+        if not table.frame[names[0]].equals(table.frame[other_name]):
+            both = f"{names[0]!r} and {other_name!r} both hold names of nodes"
+            raise table.error(f"{both}; call the one that names them node")
+    return names[0] if names else None
 
 
 def _common(names: set[str], cells: set[str]) -> int:
