@@ -23,5 +23,7 @@ def run() -> list[Row]:
     scalar, node, channel = take_turns(step(), step(n, 1), step(1, F), rounds=9)
     return [
         at_most("S per node vs scalars, forward and backward", node, scalar, 1.3),
-        at_most("S per channel vs scalars, forward and backward", channel, scalar, 1.3),
+        # Issue 38: it took 1.5 times scalars on a path of its own, and may take twice that on the
+        # general path, which deleted it.
+        at_most("S per channel vs scalars, forward and backward", channel, scalar, 3),
     ]

@@ -130,10 +130,11 @@ class NodeVectors(torch.autograd.Function):
         ctx.save_for_backward(S)
         ctx.set_materialize_grads(False)
         ctx.arguments = arrays, names, degrees, index, dtype
-        parts = [torch.as_tensor(getattr(arrays, name), dtype=dtype) for name in names]
-        if index is None:
-            return tuple(parts)
-        return tuple(part.index_select(0, index) if part.dim() else part for part in parts)
+        width = np.float32 if dtype == torch.float32 else np.float64
+        parts = [np.asarray(getattr(arrays, name), width) for name in names]
+        if index is not None:
+            parts = [part.take(index.numpy()) if part.ndim else part for part in parts]
+        return tuple(map(torch.from_numpy, parts))
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
@@ -185,10 +186,10 @@ def derivatives(
         right = right + v.a * v.outer * own
     in_power = v.power * alpha
     in_left, in_right = (left + v.m2 * outer) * v.left, right * v.right
-    to_a += np.sum((m1 * e1 * in_power + e2 * in_left) / v.d_in) + e3 * np.sum(in_right / v.d_out)
+    to_a += ((m1 * e1 * in_power + e2 * in_left) / v.d_in).sum() + e3 * (in_right / v.d_out).sum()
     seven = (
-        np.sum(in_power),
-        np.sum(v.left * outer) + m2,
+        in_power.sum(),
+        (v.left * outer).sum() + m2,
         np.sum(alpha),
         m1 * (log_in @ in_power),
         log_in @ in_left,

@@ -110,7 +110,8 @@ class Held:
         for by, by_column in ((self.left, False), (self.right, turned)):
             present = None if self.own is None else with_edges(graph, by_column)
             is_used = by != 0 if present is None else (by != 0) & present
-            found.append(torch.where(is_used, by, torch.inf))
+            all_used = self.own is not None and bool(is_used.all())  # on the CPU: no wait
+            found.append(by if all_used else torch.where(is_used, by, torch.inf))
         return found[0], found[1]
 
 
@@ -335,7 +336,7 @@ class NodeShift(OnPattern):
             size = np.abs(parts.own) * ((got + loops > 0) & (parts.left != 0))
             mixes = bool(
                 (size <= MOST_OF_ONE * rest).all()
-                and np.all(parts.m2 != 0)
+                and np.asarray(parts.m2).all()
                 and (size * number).sum() <= MOST_OWN * (rest * number).sum()
             )
         names = ["outer", "right"] if mixes else ["left", "right", "m2"]

@@ -226,8 +226,7 @@ class ShiftOperator(Shown, ABC):
 
     def _set(self, **values: Any) -> None:
         """Fill the object in while it is being made."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        self.__dict__.update(values)
 
     def _once(self, name: str, make: Callable[[], V]) -> V:
         """A value that is computed on first use and then held.

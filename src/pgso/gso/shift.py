@@ -1,5 +1,6 @@
 """``pgso.shift`` and ``pgso.apply_pgso``: γ(A, S) from a graph and seven numbers."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -54,9 +55,8 @@ def shift(
             raise InputError("S must be finite, got a value that is not")
         S = S.clone()  # what becomes of the caller's tensor changes nothing
     elif isinstance(S, Tensor) and S.shape == (len(NAMES),):
-        if is_eager():
-            PGSOParameters.of(S.tolist())  # refuses what is not finite
-        S = S.clone()  # in one piece: seven cost as much as a product with a small graph
+        if is_eager() and not all(map(math.isfinite, values := S.tolist())):
+            PGSOParameters.of(values)  # which refuses it
     elif is_eager() or not isinstance(S, Tensor):
         S = PGSOParameters.of(S)
     if isinstance(S, Tensor):
@@ -83,7 +83,8 @@ def unchecked_shift(
     if not isinstance(S, Tensor):
         S = torch.stack([torch.as_tensor(one, dtype=torch.float64) for one in S])
     if S.dim() < 3:
-        S = S.to(graph.row_sums.device, torch.float64)
+        # In one piece: seven cost as much as a product with a small graph. And a copy.
+        S = S.to(graph.row_sums.device, torch.float64, copy=True)
         return NodeShift(graph, S, columns=columns, fixed=fixed, dtype=dtype)
     S = S.to(graph.device)
     check_one_set(graph)
