@@ -13,12 +13,13 @@ from torch import Tensor
 from pgso.data import DATASETS, Task, load_task
 from pgso.data.inputs import as_tensor, read_features, read_graph
 from pgso.drawing import plot_ladder
-from pgso.errors import InputError
-from pgso.finding.heads import Head, heads_of
+from pgso.errors import InputError, UnknownNameError
+from pgso.finding.heads import HEADS, Head, heads_of
 from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.predictor import FORM, ClosedForm, Form, calibration
 from pgso.finding.problem import Problem, task_in_memory
 from pgso.finding.summary import record_of
+from pgso.graph import Relations
 from pgso.records import RunSpec
 from pgso.records.files import write_atomically
 from pgso.records.finding import FindingRecord, RungRecord
@@ -70,8 +71,9 @@ class Finding:
             if problem.kind == "graph":
                 raise InputError("predict other graphs with pgso.load after found.save")
             features = as_tensor(read_features(x))
+            edges = graph if isinstance(graph, Relations) else read_graph(graph, features.size(0))
             with torch.no_grad():
-                out = self.head()(features, read_graph(graph, features.size(0)))
+                out = self.head()(features, edges)
         if problem.scale is not None:
             return out if problem.scale.needs_64_bits else out.float()
         return (out.softmax(dim=1) if problem.answer == "class" else out.sigmoid()).float()
@@ -88,9 +90,7 @@ class Finding:
         """
         problem, record, task = self._ladder.problem, self.record, self.task
         if problem.answer == "labels":
-            raise InputError(
-                "a finding with several labels each cannot be saved; save a network instead"
-            )
+            raise InputError("several labels each cannot be saved; save a network instead")
         form, memory = Form.of(self._ladder, self._head), task if remember else None
         words = {word for part in form.parts for word in part.words}
         words |= set() if form.table is None else set(form.table.words)
@@ -219,6 +219,8 @@ def find(
         ('gcn, 2 hops', 'gcn')
     """
     start = perf_counter()
+    if head not in HEADS:
+        raise UnknownNameError("head", head, HEADS)
     is_path = isinstance(data, str | os.PathLike)
     if options and not is_path:
         raise InputError(f"find has no option {next(iter(options))!r} for data in memory")
@@ -239,6 +241,8 @@ def find(
         task = Task.of(data, seed=seed, **chosen)
     else:
         task = task_in_memory(data, x, y, parts, **chosen)
+    if head == "boosted" and task.answer == "labels":
+        raise InputError("no trees are grown for several labels each; ask for ridge or blend")
     ladder = Ladder(Problem.prepared(task), tell or (lambda name: None))
     best = ladder.climb()
     with torch.no_grad():
@@ -249,7 +253,6 @@ def find(
         "objective": None if objective is None else task.metric,
         "data_options": options if positive is None else {**options, "positive": positive},
     }
-    is_known = is_path or task.name in DATASETS
-    suggesting = task if is_task else None
-    record = record_of(ladder, best, kept, heads, wanted, suggesting, is_known, start)
+    known = is_path or task.name in DATASETS
+    record = record_of(ladder, best, kept, heads, wanted, task if is_task else None, known, start)
     return Finding(record, task, ladder, best, kept)

@@ -22,7 +22,6 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from pgso.data.arrays import Array
-from pgso.errors import UnknownNameError
 from pgso.evaluation.statistics import Evidence, challenge
 from pgso.finding.blocks import LABEL_PATHS, Blocks, Letter, Word
 from pgso.finding.ladder import AS_GOOD, Fitted, Ladder, one_thread
@@ -79,31 +78,27 @@ class Head:
 @one_thread()
 def heads_of(ladder: Ladder, best: Fitted, wanted: str = "auto") -> tuple[Head, list[Head]]:
     """The head that is kept, and all that were tried; one that is wanted needs no evidence."""
-    if wanted not in HEADS:
-        raise UnknownNameError("head", wanted, HEADS)
     problem, ridge = ladder.problem, closed_form(ladder, best)
     kept, tried, is_auto = ridge, [ridge], wanted == "auto"
-    for name, fewest in (("boosted", FEWEST_FOR_TREES), ("blend", FEWEST_FOR_A_BLEND)):
-        is_open = kept is ridge and len(ridge.honest) >= fewest
-        if not (is_open if is_auto else wanted == name):
-            continue
-        if name == "boosted":
-            if problem.answer == "labels":
-                continue  # a tree for each of many labels takes minutes
-            head = boosted_head(ladder, best, ridge)
-        else:
-            head = blended_head(ladder, best, ridge)
-        tried.append(head)
-        # Trees need evidence; a blend must not be worse. The errors of numbers may have heavy
-        # tails, so that a blend of them needs some evidence too.
-        most = RISK if name == "boosted" else 1.0 if problem.classes else AS_GOOD
-        assert head.evidence is not None
-        is_better = head.evidence.p <= most and head.evidence.gain > 0 and len(head.weights) > 1
-        if is_auto and is_better:  # neither is kept for its loss alone
-            new, old = (problem.score(side.honest, problem.judges) for side in (head, ridge))
-            is_better = problem.is_as_good(new, old)
-        kept = head if is_better or not is_auto else kept
+    many, heads = len(ridge.honest), [("blend", blended_head, FEWEST_FOR_A_BLEND)]
+    if problem.answer != "labels":  # a tree for each of many labels takes minutes
+        heads.insert(0, ("boosted", boosted_head, FEWEST_FOR_TREES))
+    for name, head_of, fewest in heads:
+        if (kept is ridge and many >= fewest) if is_auto else wanted == name:
+            tried.append(head_of(ladder, best, ridge))
+            kept = tried[-1] if not is_auto or is_shown(tried[-1], problem, ridge) else kept
     return kept, tried
+
+
+def is_shown(head: Head, problem: Problem, ridge: Head) -> bool:
+    """Whether a head may take the place of the closed form. Neither is kept for its loss alone."""
+    # Trees need evidence; a blend must not be worse. The errors of numbers may have heavy tails, so
+    # that a blend of them needs some evidence too.
+    most = RISK if head.name == "boosted" else 1.0 if problem.classes else AS_GOOD
+    if head.evidence is None or head.evidence.p > most or head.evidence.gain <= 0:
+        return False
+    new, old = (problem.score(side.honest, problem.judges) for side in (head, ridge))
+    return len(head.weights) > 1 and problem.is_as_good(new, old)
 
 
 def closed_form(ladder: Ladder, best: Fitted) -> Head:
@@ -166,8 +161,8 @@ def mixed(
         out = torch.empty_like(honest[0])
         for k, rows in enumerate(folds):
             out[rows] = mixture(is_class, [part[rows] for part in honest], weights[:, k])
-        loss = losses(problem, out[judges], y[judges])
-        tried.append((float(loss.mean()), weights[:, -1], out))
+        loss = float(losses(problem, out[judges], y[judges]).mean())
+        tried.append((loss, weights[:, -1], out))
     _, best, out = min(tried, key=lambda one: one[0])
     return best, out
 
@@ -328,16 +323,14 @@ class Trees:
                 keep[:], options["early_stopping"] = True, False
             elif seen > options["validation_fraction"] * keep.sum():
                 options["validation_fraction"] = seen  # one of each of many classes
-            weight = None
-            if problem.class_weight is not None:
-                weight = problem.class_weight.numpy()[y[keep]]
+            weight = problem.class_weight  # of each class, then of each row
+            weight = None if weight is None else weight.numpy()[y[keep]]
             with threadpool_limits(1):  # of scikit-learn, which was imported just now
                 model = HistGradientBoostingClassifier(**options).fit(x[keep], y[keep], weight)
             return cls((model,), len(problem.classes), model.n_iter_)
-        targets = problem.y[rows].double().numpy()
         kind = HistGradientBoostingRegressor
         with threadpool_limits(1):
-            models = [kind(**options).fit(x, column) for column in targets.T]
+            models = [kind(**options).fit(x, y) for y in problem.y[rows].double().numpy().T]
         return cls(tuple(models), 0, max(model.n_iter_ for model in models))
 
     def __call__(self, columns: Array) -> Array:  # (n, p) -> (n, C)

@@ -183,7 +183,7 @@ class Form:
     @classmethod
     def of(cls, ladder: Ladder, head: Head) -> "Form":
         """What predicts in a finding."""
-        problem, words, parts = ladder.problem, set[Word](), list[Part]()
+        problem, parts = ladder.problem, list[Part]()
         if problem.has_coordinates:
             raise InputError(
                 "without features, the nodes of this finding are known by their place in its "
@@ -191,10 +191,9 @@ class Form:
             )
         for name, share in head.weights.items():
             if name != "trees":
-                one = ladder.fitted[name]
-                words |= set(one.words)
-                fit = one.fit.weights, one.fit.intercept
-                parts.append(Part(one.words, *fit, one.readout, share))
+                one, fit = ladder.fitted[name], ladder.fitted[name].fit
+                parts.append(Part(one.words, fit.weights, fit.intercept, one.readout, share))
+        words = {word for part in parts for word in part.words}
         words |= set() if head.table is None else set(head.table.words)
         scaling = {w: made for w, made in ladder.blocks.scaling.items() if w in words}
         is_graph = problem.kind == "graph"
@@ -284,7 +283,6 @@ def calibration(problem: Problem, head: Head) -> tuple[Any, dict[str, float] | N
     items, honest = problem.judges, head.honest
     if len(problem.val) >= FEWEST:
         items, honest = problem.val, honest[len(problem.train) :]
-
     sides = (honest, head.out[problem.test])
     said, on_test = ((o.softmax(dim=1) if problem.classes else o).numpy() for o in sides)
     strange = strangeness(said, problem.y[items].numpy())

@@ -80,9 +80,7 @@ class Problem(Task):
                 "each node or graph; train it with pgso compare instead"
             )
         if not task.classes and not task.targets:
-            raise InputError(
-                f"{task.name} was loaded without labels; find needs some to learn from"
-            )
+            raise InputError(f"{task.name} was loaded without labels, and find needs some")
         given = {part.name: getattr(task, part.name) for part in fields(Task) if part.init}
         x, scaling, has_features = task.x, None, True
         if task.categories is not None:

@@ -75,9 +75,17 @@ class Context(NamedTuple):
     direction: bool = True  # whether it beats the best rung that ignores direction
 
     @property
-    def homophily(self) -> float | None:
-        """Adjusted homophily of the known labels."""
-        return None if self.graph is None else self.graph.adjusted_homophily
+    def homophily(self) -> float:
+        """Adjusted homophily of the known labels; 0 where it says nothing."""
+        return 0.0 if self.graph is None else self.graph.adjusted_homophily or 0.0
+
+    @property
+    def who(self) -> str:
+        """A sentence about neighbours, where they are clearly alike or clearly not."""
+        if UNLIKE > self.homophily > OPPOSED:
+            return ""
+        what = "alike" if self.homophily > 0 else "of other classes"
+        return f"Neighbours are {what}. "
 
 
 def plain_sentence(rung: RungRecord, context: Context) -> str:
@@ -107,9 +115,11 @@ def features(search: Search) -> Iterator[Rung]:
 
 
 def _features_say(rung: RungRecord, context: Context) -> str:
+    is_many = context.graph is not None and context.graph.num_graphs > 1
+    what = "the features of nodes, or how many there are" if is_many else "the features"
     cannot = f"we cannot show that the graph adds anything{context.rest}"
     gain = context.gain if context.gained > 0 else ""
-    return f"Labels follow the features{gain}: {cannot}, so the simplest stays, no graph."
+    return f"Labels follow {what}{gain}: {cannot}, so the simplest stays, no graph."
 
 
 def own(search: Search) -> Iterator[Rung]:
@@ -124,9 +134,9 @@ def _own_says(rung: RungRecord, context: Context) -> str:
     homophily, why = context.homophily, "What surrounds a node tells its label"
     if context.graph is not None and context.graph.num_graphs > 1:
         why = "What surrounds their nodes tells the graphs apart"
-    elif homophily is not None and homophily >= UNLIKE:
+    elif homophily >= UNLIKE:
         why = "Neighbours are alike"
-    elif homophily is not None and homophily < OPPOSED and rung.hops > 1:
+    elif homophily < OPPOSED and rung.hops > 1:
         why = "Neighbours differ, their neighbours are alike"
     return f"{why}: {rung.terms[0].upper()}'s own operator is right."
 
@@ -142,13 +152,13 @@ def presets(search: Search) -> Iterator[Rung]:
 
 
 def _presets_say(rung: RungRecord, context: Context) -> str:
-    preset, homophily = rung.terms[0], context.homophily
+    preset = rung.terms[0]
     if preset in SUMS:
         reason = "Degrees matter: use sums instead of means"
     elif "laplacian" in preset:
         reason = "Differences to the neighbours matter, not their mean"
     else:  # none of these has a self-loop, which GCN's has
-        opposed = homophily is not None and homophily < OPPOSED
+        opposed = context.homophily < OPPOSED
         who = "Neighbours are of other classes, and help" if opposed else "Neighbours help"
         who = who if rung.hops == 1 else "Neighbours of neighbours help"
         reason = f"{who}, without the node itself and with other weights for hubs than GCN's"
@@ -185,19 +195,15 @@ def banks(search: Search) -> Iterator[Rung]:
 
 def _banks_say(rung: RungRecord, context: Context) -> str:
     terms, blocks, gain = " + ".join(rung.terms), ", ".join(rung.blocks), context.gain
-    homophily, who = context.homophily, ""
-    if homophily is not None and not UNLIKE > homophily > OPPOSED:
-        who = "Neighbours are alike. " if homophily > 0 else "Neighbours are of other classes. "
-    simple = [name for name in rung.blocks if name.endswith(" x") and name.count(" ") == 1]
-    one_hop = [name for name in simple if not any(digit in name for digit in "²³⁴⁵⁶⁷⁸⁹")]
-    if rung.hops > 1 and not one_hop:
+    is_near = [b[-2:] == " x" and not set(b[:-2]) & set(" ²³⁴⁵⁶⁷⁸⁹") for b in rung.blocks]
+    if rung.hops > 1 and not any(is_near):
         has_loops = rung.S is not None and (rung.S[2] != 0 or rung.S[6] != 0)
-        if rung.hops == 2 and not has_loops and (homophily is None or homophily < ALIKE):
+        if rung.hops == 2 and not has_loops and context.homophily < ALIKE:
             return f"The signal is two hops away, not next door: {blocks}{gain}."
-        return f"{who}What lies within {rung.hops} hops counts: {blocks}{gain}."
+        return f"{context.who}What lies within {rung.hops} hops counts: {blocks}{gain}."
     if "self" not in rung.terms:  # the node itself turned out to be of no use
-        return f"{who}Each hop needs weights of its own: {blocks}{gain}."
-    return f"{who}A node and its neighbours need weights of their own: {terms}{gain}."
+        return f"{context.who}Each hop needs weights of its own: {blocks}{gain}."
+    return f"{context.who}A node and its neighbours need weights of their own: {terms}{gain}."
 
 
 def moments(search: Search) -> Iterator[Rung]:
@@ -249,10 +255,8 @@ def _directions_say(rung: RungRecord, context: Context) -> str:
     ways = {term.partition("@")[2] for term in rung.terms} - {""}
     terms = " + ".join(rung.terms)
     if not context.direction:
-        return (
-            f"A node and its neighbours need weights of their own: {terms}{context.gain}. We "
-            "cannot show that direction matters."
-        )
+        need = f"A node and its neighbours need weights of their own: {terms}{context.gain}."
+        return f"{need} We cannot show that direction matters."
     what = "give each its own weights" if len(ways) > 1 else "follow the edges one way"
     return f"Direction matters: {what}, {terms}{context.gain}."
 
@@ -301,7 +305,7 @@ def _learned_says(rung: RungRecord, context: Context) -> str:
     of_hops = " of every hop" if rung.S_per_hop else ""
     over = f"better than {context.over}" if context.over else "better than its preset"
     blocks = f": {', '.join(rung.blocks)}" if len(rung.blocks) > 1 else ""
-    return f"A learned S{of_hops} fits this graph {over}{blocks}{context.gain}."
+    return f"{context.who}A learned S{of_hops} fits this graph {over}{blocks}{context.gain}."
 
 
 def labels(search: Search) -> Iterator[Rung]:
@@ -309,11 +313,10 @@ def labels(search: Search) -> Iterator[Rung]:
     problem, start = search.problem, search.incumbent
     if problem.kind != "node" or not problem.graph.num_edges:
         return
-    words: tuple[Word, ...] = ()
+    words, ways = tuple[Word, ...](), ("any",) if problem.graph.is_undirected else ("in", "out")
     for hops, path in LABEL_PATHS.items():
-        for way in ("any",) if problem.graph.is_undirected else ("in", "out"):
-            letters = tuple(Letter.of(preset, way) for preset in path)
-            words = (*words, Word(letters, of="labels"))
+        paths = [tuple(Letter.of(preset, way) for preset in path) for way in ways]
+        words = (*words, *(Word(letters, of="labels") for letters in paths))
         yield _extended(start, f"labels, {HOPS[hops]}", "labels", words)
 
 
@@ -335,8 +338,8 @@ def _extended(start: "Fitted", name: str, family: str, words: tuple[Word, ...]) 
 def _labels_say(rung: RungRecord, context: Context) -> str:
     if rung.family != "labels":
         return "The labels of neighbours add to that."
-    blocks = ", ".join(rung.blocks)
-    return f"The labels of neighbours tell what features do not: {blocks}{context.gain}."
+    who, blocks = context.who, ", ".join(rung.blocks)
+    return f"{who}The labels of neighbours tell what features do not: {blocks}{context.gain}."
 
 
 FAMILIES: Registry[Family] = Registry(
@@ -345,9 +348,7 @@ FAMILIES: Registry[Family] = Registry(
         "features": Family(0, features, False, _features_say, called="no graph"),
         "own": Family(1, own, False, _own_says, called="a network's own operator"),
         "presets": Family(2, presets, False, _presets_say, called="another operator in its place"),
-        "structure": Family(
-            3, structure, False, _structure_says, called="the structure of the graph"
-        ),
+        "structure": Family(3, structure, False, _structure_says, called="the graph's structure"),
         "banks": Family(4, banks, False, _banks_say, called="weights for each hop"),
         "moments": Family(5, moments, False, _moments_say, called="moments of neighbours"),
         "directions": Family(6, directions, False, _directions_say, called="both directions"),

@@ -17,7 +17,7 @@ from pgso.data.dataset import is_table, suited
 from pgso.data.task import IN_MEMORY
 from pgso.drawing import errors
 from pgso.errors import InputError
-from pgso.finding.heads import Head
+from pgso.finding.heads import Head, is_shown
 from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.predictor import calibration
 from pgso.finding.problem import Problem
@@ -55,7 +55,7 @@ def record_of(
     kept, statistics = rungs[best.rung.name], graph_statistics(problem)
     head_records = {one.name: one.record(problem) for one in heads}
     signal, families = signal_of(ladder, best, guessed), ladder.family_shares()
-    leaks = leaks_of(problem)
+    leaks, shown = leaks_of(problem), is_shown(head, problem, heads[0])
     learned = [ladder.fitted[name].rung.family == "learned" for name in ladder.steps]
     last = learned.index(True) if any(learned) else len(learned) - 1  # S was learned for the one
     verdict = verdict_of(
@@ -63,7 +63,7 @@ def record_of(
         rungs[GCN],
         list(rungs.values()),
         problem.objective,
-        statistics,
+        told_of(statistics, problem),
         over=ladder.steps[last - 1] if last > 0 else "",
         direction=statistics.is_directed and ladder.direction_matters(best),
     )
@@ -71,8 +71,7 @@ def record_of(
     is_directed, dataset = statistics.is_directed, wanted["dataset"]
     spec = spec_of(kept, is_directed, wanted, task)
     command = command_of(kept, is_directed, wanted, task is not None and is_table(task))
-    can_be_compared = len(problem.val) and len(problem.test)
-    can_be_compared = can_be_compared or dataset == IN_MEMORY  # which compare splits
+    has_parts = len(problem.val) and len(problem.test)  # compare splits what is in memory
     return FindingRecord(
         dataset=dataset,
         seed=wanted["seed"],
@@ -90,7 +89,7 @@ def record_of(
         signal=signal,
         families=families,
         verdict=whole_verdict(
-            verdict, signal, families, head_records[head.name], kept, problem, leaks
+            verdict, signal, families, head_records[head.name], kept, problem, leaks, shown
         ),
         leaks=leaks,
         guess=guess,
@@ -98,7 +97,7 @@ def record_of(
         judges=len(best.said.losses),
         spec=spec.model_dump(mode="json"),
         code=code_of(spec, problem, is_known),
-        command=command if can_be_compared else "",
+        command=command if has_parts or dataset == IN_MEMORY else "",
         predictions=some_predictions(problem, out),
         coverage=calibration(problem, head)[1],
         sketch=sketch_with_predictions(problem, out),
@@ -166,6 +165,16 @@ def graph_statistics(problem: Problem) -> GraphStatistics:
     )
 
 
+def told_of(statistics: GraphStatistics, problem: Problem) -> GraphStatistics:
+    """Without a homophily that is within two standard errors of 0: too few labels are joined."""
+    edges = int(torch.isin(problem.graph.edge_index, problem.judges).all(dim=0).sum())
+    homophily, by_chance = statistics.adjusted_homophily, sum(p**2 for p in statistics.classes)
+    least = (4 if statistics.is_directed else 8) * by_chance  # an undirected edge counts twice
+    if homophily is None or homophily**2 * (1 - by_chance) * edges > least:
+        return statistics
+    return statistics.model_copy(update={"adjusted_homophily": None})
+
+
 def sketch_with_predictions(problem: Problem, out: Tensor) -> Sketch | None:  # out: (items, C)
     """Some nodes in the plane with labels, predictions and errors."""
     part = description.sketch_of(problem)
@@ -181,11 +190,8 @@ def sketch_with_predictions(problem: Problem, out: Tensor) -> Sketch | None:  # 
 
 def some_predictions(problem: Problem, out: Tensor) -> tuple[Prediction, ...]:  # (items, C)
     """Predictions of the test set, or of what has no label; every k-th one if there are many."""
-    items = problem.test
-    if not len(items):
-        labelled = torch.zeros(len(problem.y), dtype=torch.bool)
-        labelled[problem.judges] = True
-        items = (~labelled).nonzero()[:, 0]
+    unlabelled = ~torch.isin(torch.arange(len(problem.y)), problem.judges)
+    items = problem.test if len(problem.test) else unlabelled.nonzero()[:, 0]
     items = items.sort().values[:: max(1, -(-len(items) // ROWS))]
 
     def written(values: Tensor) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ def verdict_of(
     more = difference(max(other.points or 0.0, 0.0), objective) if others else ""
     if more:
         surely = other.p is not None and other.p <= RISK and best.p is not None
-        why = "but a simpler one is as good within chance" if surely else "which is not significant"
+        why = "which is within chance" if surely else "which is not significant"
         why = f"{other.name}: {more}, {why}"
         labels = "" if graph is None else f" with {graph.num_labels:,} labels"
         left, rest = f"The best alternative, {why}.", f" (best alternative, {why}{labels})"
@@ -89,8 +89,9 @@ def whole_verdict(
     best: RungRecord,
     problem: Problem,
     leaks: Sequence[str] = (),
+    is_shown: bool = True,
 ) -> str:
-    """The verdict on the kept rung, with what it is worth and what predicts."""
+    """The verdict on the kept rung, what it is worth, and what predicts; is that shown to pay?"""
     other, most = next(iter(families.items()))
     parts = ["same" if other == best.family else "other"]
     if len(problem.judges) < FEWEST:
@@ -98,7 +99,7 @@ def whole_verdict(
     elif signal == "neither":
         nothing = "nothing" if best.name == NO_GRAPH else "weak"
         nothing = nothing if problem.has_features else "no features"
-        verdict, parts = "", ["not linear" if head.name == "boosted" else nothing]
+        verdict, parts = "", ["not linear" if head.name == "boosted" and is_shown else nothing]
     elif signal == "graph" and problem.has_features:
         parts += ["graph only"]
     verdict += "".join(SAID[part] for part in parts).format(
@@ -110,7 +111,10 @@ def whole_verdict(
         guess=GUESS[problem.answer],
         best=best.name,
     )
-    if head.name == "boosted" or (head.name == "blend" and signal != "neither"):
+    if not is_shown and head.name != "ridge":
+        what = {"boosted": "Trees on top", "blend": "A blend of rungs"}[head.name]
+        verdict += f" {what}, as asked for, not shown to be better than the closed form."
+    elif head.name == "boosted" or (head.name == "blend" and signal != "neither"):
         new, old = (problem.pooled(side.loo, side.val) for side in (head, best))
         gain, objective = "", problem.objective
         if new is not None and old is not None:
@@ -164,8 +168,7 @@ def guess_of(problem: Problem) -> tuple[Said, float | None]:
     """
     num_train = len(problem.train)
     if problem.classes:
-        shape = len(problem.judges), len(problem.classes)
-        out = Readout.of(problem)(torch.zeros(shape))
+        out = Readout.of(problem)(torch.zeros(len(problem.judges), len(problem.classes)))
         train = same = out[:num_train]
         val = out[num_train:]
     else:
@@ -193,13 +196,11 @@ def leaks_of(problem: Problem) -> tuple[str, ...]:
     another name. For classes each column gets a decision tree with a leaf per class; for numbers
     its rank correlation counts.
     """
-    labelled = problem.judges
-    if problem.kind != "node" or not problem.has_features or problem.answer == "labels":
+    labelled, rows = problem.judges, sample(len(problem.judges), MOST_LABELS)
+    is_open = problem.kind == "node" and problem.has_features and problem.answer != "labels"
+    if not is_open or len(labelled) < FEWEST_FOR_A_LEAK:
         return ()
-    rows = sample(len(labelled), MOST_LABELS)
     labelled = labelled if rows is None else labelled[rows]
-    if len(labelled) < FEWEST_FOR_A_LEAK:
-        return ()
     y = problem.y[labelled].numpy()
     x = problem.raw
     if x.layout == torch.strided:
