@@ -2,6 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 CONSTRAINTS ?= constraints.txt# "none" takes the newest versions there are
+PINS := $(if $(filter none,$(CONSTRAINTS)),,-c $(CONSTRAINTS))
 EXTRAS ?= dev,cluster,docs,molecules,search,tensorboard
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 READY := $(VENV)/ready
@@ -22,13 +23,19 @@ help:
 	@echo "make readme write the tables of README.md and docs/ from results/"
 	@echo "make package  build both packages into dist/, install them elsewhere and try them"
 
-$(READY): pyproject.toml studies/pyproject.toml $(filter-out none,$(CONSTRAINTS))
+# What a user installs; the demo needs no more.
+$(VENV)/base: pyproject.toml $(filter-out none,$(CONSTRAINTS))
 	$(PYTHON) -m venv $(VENV)
-	@echo "installing pgso[$(EXTRAS)] into $(VENV), versions: $(CONSTRAINTS) (a few minutes)"
-	@$(PIP) install $(if $(filter none,$(CONSTRAINTS)),,-c $(CONSTRAINTS)) -e '.[$(EXTRAS)]' -e ./studies
+	@echo "installing pgso into $(VENV), versions: $(CONSTRAINTS) (a minute)"
+	@$(PIP) install $(PINS) -e .
 	@touch $@
 
-demo: $(READY)
+$(READY): $(VENV)/base studies/pyproject.toml
+	@echo "installing pgso[$(EXTRAS)] and pgso-studies (a few minutes)"
+	@$(PIP) install $(PINS) -e '.[$(EXTRAS)]' -e ./studies
+	@touch $@
+
+demo: $(VENV)/base
 	$(BIN)/pgso find customers --out runs
 	$(BIN)/pgso compare minesweeper --seeds 3 --epochs 100 --out runs
 	@echo; echo "open $(CURDIR)/runs/find-customers/report.html"
@@ -74,7 +81,7 @@ package: $(READY)
 	$(BIN)/python .ci/package.py
 
 release-check: package
-	@! grep -rn "example.org" pyproject.toml .github || (echo "replace these placeholders first"; exit 1)
+	@! grep -rn "example.org" pyproject.toml studies/pyproject.toml .github || (echo "replace these placeholders first"; exit 1)
 
 clean:
 	rm -rf .venv .venv-oldest dist

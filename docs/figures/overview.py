@@ -25,7 +25,7 @@ LABELS = {"fixed": "fixed GCN", "pgso": "PGSO", "mpgso": "mPGSO"}
 
 
 def train() -> list[RunRecord]:
-    """Three operators, three seeds, a hundred epochs each: what ``make demo`` runs first."""
+    """Three operators, three seeds, a hundred epochs each: as in ``make demo``."""
     from pgso import fit
 
     base = RunSpec(dataset="minesweeper", num_layers=3, norm="batch", epochs=100)
