@@ -23,7 +23,7 @@ from pgso.evaluation.scores import evaluation_of
 from pgso.graph import Graph
 from pgso.graph.degrees import kinds_of_nodes
 from pgso.gso.module import PGSO
-from pgso.models.build import Model, build_model
+from pgso.models.gnn import Model, build_model
 from pgso.records import RunRecord, RunSpec
 from pgso.records.files import write_atomically
 from pgso.records.numerics import NUMERICS
