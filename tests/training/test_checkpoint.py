@@ -246,7 +246,7 @@ def test_a_header_nested_a_million_deep_is_one_sentence(tmp_path):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"optimiser": "absent"}, {"optimiser": {"state": {}}}, {"best": None}, {"scheduler": 3}],
+    [{"optimiser": "absent"}, {"optimiser": {"state": {}}}, {"best": None}, {"curves": 3}],
     ids=str,
 )
 def test_a_broken_checkpoint_is_one_sentence_with_its_name(tmp_path, changes):

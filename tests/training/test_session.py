@@ -195,3 +195,27 @@ def test_processes_average_running_statistics_and_leave_a_fixed_operator_alone(m
     expected = {id(value) for norm in norms for value in (norm.running_mean, norm.running_var)}
     assert expected
     assert {id(value) for value in averaged} == expected
+
+
+def test_an_evaluation_and_the_training_pass_after_it_share_their_operators(monkeypatch):
+    session, made = session_of(karate(operator="pgso", epochs=4)), []
+    make = loops.operators_on
+    monkeypatch.setattr(loops, "operators_on", lambda *given: made.append(given) or make(*given))
+    for _ in range(4):
+        session.run_epoch()
+    assert len(made) == 1 + 4  # before the first pass, and after each step
+
+
+@pytest.mark.parametrize("operator", ["pgso", "mpgso"])
+def test_a_training_pass_has_the_S_of_now_if_others_have_changed_it(operator):
+    curves = []
+    for is_anew in (False, True):
+        session = session_of(karate(operator=operator, epochs=2))
+        session.run_epoch()
+        with torch.no_grad():
+            session.model.operators[0].m1.add_(0.5)
+        if is_anew:
+            session.loop.shared = {}
+        session.run_epoch()
+        curves.append(session.curves)
+    assert curves[0] == curves[1]

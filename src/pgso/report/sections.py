@@ -97,7 +97,7 @@ class Section:
     folded: tuple[Grid, ...] = ()  # tables that are shown on request
     code: tuple[tuple[str, str], ...] = ()  # a sentence, and what to type
     links: tuple[tuple[str, str], ...] = ()  # texts and addresses
-    widget: str = ""  # a template for what is none of these, with ``values``
+    widget: str = ""  # what draws ``values`` that are none of these: explorer, graph, bars or html
     values: Any = None
     data: Mapping[str, Any] = field(default_factory=dict)  # for the scripts, beside the plots
     id: str = ""

@@ -231,7 +231,7 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
     """Run a session to its end, save checkpoints on the way, and return its record."""
     started = time.perf_counter()
     task, place, status, error = session.task, session.place, "done", None
-    gsos, start = session.model.operators, session.operators()
+    gsos, start = session.gsos, session.operators()
     certified = gsos if session.is_certifiable else ()
     first = [certified_ends(task.graph, [gso.S.detach().cpu()]) for gso in certified]
     if checkpoint is not None:
@@ -256,7 +256,7 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
     at, curves = session.best_epoch, session.curves
     learned = start if at is None else tuple(curves["parameters"][at])
     selection, judged = session.selection, None
-    if selection.judged is not None and bool(selection.judges.any()):
+    if selection.judged is not None:
         parts = (task.val, selection.judged, selection.answers)
         rows = (part[selection.judges].numpy(force=True) for part in parts)
         judged = Judged.of(task.objective, *rows)

@@ -79,6 +79,7 @@ class Selection:
         judging = (part == 2) | ((part == 0) & (not held_out))
         self.judges = judging & (spec.judges and is_divided)
         self.chooses_judged = part == 1
+        self.any_judge, self.all_choose = bool(self.judges.any()), bool(self.chooses.all())
         self.judged: Tensor | None = None  # (val, outputs) at the epoch that the second part likes
         self.judged_merit: tuple[float, float] = NEVER
 
@@ -87,11 +88,11 @@ class Selection:
 
         ``values`` are outputs in the unit of the targets; score and loss are of all of validation.
         """
-        if bool(self.judges.any()):
+        if self.any_judge:
             merit = self._merit(values, self.chooses_judged)
             if merit > self.judged_merit:
                 self.judged, self.judged_merit = values.detach().clone(), merit
-        if bool(self.chooses.all()):
+        if self.all_choose:
             return self.objective.merit(score), -val_loss
         return self._merit(values, self.chooses)
 

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.nn.parameter import UninitializedParameter
-from torch.optim.lr_scheduler import StepLR
 
 from pgso.data import Task
 from pgso.data.description import MOST_EDGES, cells_of, sketched_items
@@ -23,7 +22,8 @@ from pgso.evaluation.conformal import calibrated
 from pgso.evaluation.scores import evaluation_of
 from pgso.graph import Graph
 from pgso.graph.degrees import kinds_of_nodes
-from pgso.models.build import Model, build_model
+from pgso.gso.module import PGSO
+from pgso.models.gnn import Model, build_model
 from pgso.records import RunRecord, RunSpec
 from pgso.records.files import write_atomically
 from pgso.records.numerics import NUMERICS
@@ -84,21 +84,21 @@ class Session:
         self.learning = OperatorLearning(spec, self.model)
         # Fused Adam is one call. The default makes ten small calls per scalar parameter.
         self.optimiser = torch.optim.Adam(self.learning.groups, fused=True)
-        self.scheduler = StepLR(self.optimiser, spec.lr_step, spec.lr_decay)
-        operators: Any = self.model.operators
-        if spec.max_radius is not None:
-            limit_radius(operators, task.graph, spec.max_radius)
         # To walk through a model takes as long as a copy of it, so these are listed once.
+        operators: Any = self.model.operators
+        self.gsos: tuple[PGSO, ...] = operators
         self._tensors = tensors_of(self.model)
         self._parameters = list(self.model.parameters())
         # Running statistics only: of three processes, the mean of a fixed S may be another number.
         self._statistics = [v for k, v in self.model.named_buffers() if ".running_" in f".{k}"]
+        if spec.max_radius is not None:
+            limit_radius(self.gsos, task.graph, spec.max_radius)
         self._curves: dict[str, list[Any]] = {name: [] for name in CURVES}
         self._uncertified: list[list[Tensor]] = []  # by epoch, the S of each operator
         # Whether Theorem 2 holds: with an S per node eigenvalues may be complex.
         self.is_certifiable = (self.is_ours and task.graph.is_undirected) and all(
             gso.kind not in ("node", "structural") and gso.edges in (None, "in", "out")
-            for gso in operators
+            for gso in self.gsos
         )
         self.epoch = 0  # how many have ended
         self.best_merit = NEVER  # of the epoch's val score, minus its val loss
@@ -120,7 +120,7 @@ class Session:
 
     def operators(self) -> tuple[SevenNumbers, ...]:
         """The current S of every operator: means where it has many values."""
-        return tuple(seven_numbers(gso.S.detach()) for gso in self.model.operators)
+        return tuple(seven_numbers(gso.S.detach()) for gso in self.gsos)
 
     def by_part(self, values: Tensor) -> dict[str, Tensor]:
         """What belongs to the scored items, cut into train, val and test."""
@@ -133,11 +133,13 @@ class Session:
             torch.manual_seed(hash((self.spec.seed, self.epoch, self.place.rank)))
         self.model.train()
         loss = self._train()
-        self.scheduler.step()
+        if (self.epoch + 1) % self.spec.lr_step == 0:
+            for group in self.optimiser.param_groups:
+                group["lr"] *= self.spec.lr_decay
         self.place.average(self._statistics)
         out, val_loss = self.evaluate()
         self._check_finite("validation loss", val_loss)
-        values = [gso.S.detach().cpu() for gso in self.model.operators]
+        values = [gso.S.detach().cpu() for gso in self.gsos]
         operators = tuple(map(seven_numbers, values))
         self._check_finite("operator", *chain(*operators))
         parts = self.by_part(out)
@@ -159,10 +161,10 @@ class Session:
 
         Numbers are taken off the device, which then has to wait, in the first step and at the end.
         """
-        total = torch.zeros((), dtype=torch.float64, device=self.device)
-        steps, seen, mean = 0, 0, 0.0
+        mean = 0.0
+        steps: list[tuple[Tensor, int]] = []
         for loss, count in self.loop.losses(self.network, self.epoch):
-            if steps == 0:
+            if not steps:
                 mean = self._mean_of_processes(loss)
             held_out = self.loop.held_out_loss(self.model) if self.learning.on_validation else None
             for parameter in self._parameters:
@@ -172,10 +174,12 @@ class Session:
                 self.place.average(scalar.grad for scalar in self.learning.scalars)
             self.optimiser.step()
             if self.spec.max_radius is not None:
-                limit_radius(self.model.operators, self.task.graph, self.spec.max_radius)
-            total += loss.detach().double() * count
-            steps, seen = steps + 1, seen + count
-        return mean if steps < 2 else self._mean_of_processes(total / seen)
+                limit_radius(self.gsos, self.task.graph, self.spec.max_radius)
+            steps.append((loss.detach(), count))
+        if len(steps) < 2:
+            return mean
+        total: Any = sum(loss.double() * count for loss, count in steps)
+        return self._mean_of_processes(total / sum(count for _, count in steps))
 
     def _mean_of_processes(self, loss: Tensor) -> float:
         mean = self.place.total(loss.item()) / self.place.num_ranks
@@ -204,7 +208,6 @@ class Session:
             "spec": self.spec.model_dump(mode="json"),
             "model": tensors_of(self.model),
             "optimiser": self.optimiser.state_dict(),
-            "scheduler": self.scheduler.state_dict(),
             "curves": self.curves,
             "best": [self.best_merit, self.best_epoch, self.best_weights],
             "judged": [selection.judged_merit, selection.judged],
@@ -224,7 +227,6 @@ class Session:
             if shapes != {parameters[number].shape}:
                 raise ValueError(f"moments of parameter {number}")
         self.optimiser.load_state_dict(optimiser)
-        self.scheduler.load_state_dict(state["scheduler"])
         self._curves, self._uncertified = state["curves"], []
         self.epoch = len(self._curves["loss"])
         (merit, loss), self.best_epoch, self.best_weights = state["best"]
