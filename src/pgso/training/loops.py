@@ -89,7 +89,6 @@ class WholeGraph(Loop):
         self.train, self.val = task.train, task.val
         self.train_y, self.val_y = task.y[task.train], task.y[task.val]
         self.out = torch.empty(0)  # of the training pass, which both losses are taken from
-        self.gsos: tuple[PGSO, ...] | None = None  # the network's, once it is known
         self.shared: dict[PGSO, ShiftOperator] = {}  # made of the current S
         self.versions: list[int] = []  # of S when they were made
 
@@ -99,12 +98,11 @@ class WholeGraph(Loop):
         They are made once if no S is learned, and otherwise by an evaluation, for the training pass
         that follows with the same S (on karate this saves about a tenth of an epoch).
         """
-        if self.gsos is None:  # to list them takes time
-            self.gsos = model.operators if isinstance(model, GNN) else ()
-        versions = [value._version for gso in self.gsos for value in gso.parameters()]
+        gsos = model.operators if isinstance(model, GNN) else ()
+        versions = [value._version for gso in gsos for value in gso.parameters()]
         if not self.shared or versions != self.versions:
             with torch.enable_grad():  # the training pass needs the gradients of S
-                self.shared = operators_on(self.gsos, self.graph, None, len(self.x))
+                self.shared = operators_on(gsos, self.graph, None, len(self.x))
             self.versions = versions
         return self.shared or self.graph
 

@@ -22,7 +22,6 @@ from pgso.evaluation.conformal import calibrated
 from pgso.evaluation.scores import evaluation_of
 from pgso.graph import Graph
 from pgso.graph.degrees import kinds_of_nodes
-from pgso.gso.module import PGSO
 from pgso.models.gnn import Model, build_model
 from pgso.records import RunRecord, RunSpec
 from pgso.records.files import write_atomically
@@ -85,8 +84,7 @@ class Session:
         # Fused Adam is one call. The default makes ten small calls per scalar parameter.
         self.optimiser = torch.optim.Adam(self.learning.groups, fused=True)
         # To walk through a model takes as long as a copy of it, so these are listed once.
-        operators: Any = self.model.operators
-        self.gsos: tuple[PGSO, ...] = operators
+        self.gsos: Any = self.model.operators
         self._tensors = tensors_of(self.model)
         self._parameters = list(self.model.parameters())
         # Running statistics only: of three processes, the mean of a fixed S may be another number.
@@ -176,10 +174,9 @@ class Session:
             if self.spec.max_radius is not None:
                 limit_radius(self.gsos, self.task.graph, self.spec.max_radius)
             steps.append((loss.detach(), count))
-        if len(steps) < 2:
-            return mean
         total: Any = sum(loss.double() * count for loss, count in steps)
-        return self._mean_of_processes(total / sum(count for _, count in steps))
+        seen = sum(count for _, count in steps)
+        return mean if len(steps) < 2 else self._mean_of_processes(total / seen)
 
     def _mean_of_processes(self, loss: Tensor) -> float:
         mean = self.place.total(loss.item()) / self.place.num_ranks
