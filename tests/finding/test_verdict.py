@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,8 +11,11 @@ from scipy.sparse import csr_array
 from torch_geometric.data import Data
 
 import pgso
+from pgso.errors import InputError
 from pgso.finding.rungs import FAMILIES, Family
+from pgso.finding.summary import told_of
 from pgso.finding.verdict import verdict_of
+from pgso.graph import Relations
 from pgso.objectives import OBJECTIVES
 from pgso.records.finding import GraphStatistics, RungRecord
 
@@ -263,3 +267,44 @@ def test_of_many_sparse_columns_the_one_that_leaks_is_named():
     words[:, 12] = y
     found = pgso.find(rng.integers(0, 200, (2, 500)), csr_array(words), y)
     assert found.record.leaks == ("column 12",)  # column 11 does not tell 0 from 1
+
+
+def test_a_head_that_was_asked_for_is_not_called_better_without_evidence():
+    rng = np.random.default_rng(0)
+    data = rng.integers(0, 60, (2, 120)), rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    for head in ("blend", "boosted"):
+        found = pgso.find(*data, head=head)
+        assert found.best.head == head
+        assert "as asked for, not shown to be better than the closed form" in found.verdict
+        assert "by a linear operator" not in found.verdict
+
+
+def test_a_head_that_there_is_not_is_refused_before_anything_is_fitted():
+    told = []
+    with pytest.raises(InputError, match="head"):
+        pgso.find("karate", head="forest", tell=told.append)
+    labels = torch.tensor([[0.0, 1.0], [1.0, 0.0]]).repeat(15, 1)
+    edges = torch.stack([torch.arange(30), torch.arange(30).roll(1)])
+    with pytest.raises(InputError, match="no trees are grown for several labels each"):
+        pgso.find(edges, torch.eye(30), labels, head="boosted", tell=told.append)
+    assert told == []
+
+
+def test_homophily_of_a_few_edges_is_not_told():
+    edges = torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]])
+    problem = SimpleNamespace(graph=pgso.Graph.of(edges), judges=torch.arange(4))
+    assert told_of(graph(-0.9), problem).adjusted_homophily is None
+    long = torch.cat([edges + 4 * k for k in range(50)], dim=1)
+    problem = SimpleNamespace(graph=pgso.Graph.of(long), judges=torch.arange(200))
+    assert told_of(graph(-0.9), problem).adjusted_homophily == -0.9
+    assert told_of(graph(None), problem).adjusted_homophily is None
+
+
+def test_a_finding_of_relations_predicts_on_relations():
+    rng = np.random.default_rng(0)
+    kinds = {name: pgso.Graph.of(rng.integers(0, 60, (2, 200)), num_nodes=60) for name in "ab"}
+    x = rng.normal(size=(60, 3)).astype(np.float32)
+    signal = pgso.apply_pgso(torch.from_numpy(x), kinds["a"], "mean")[:, 0]
+    found = pgso.find(Relations(kinds), x, signal, head="ridge")
+    assert any(term.endswith("@a") for term in found.best.terms)
+    torch.testing.assert_close(found.predict(Relations(kinds), x), found.predict())
