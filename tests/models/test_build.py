@@ -7,7 +7,7 @@ from pgso import RunSpec, load_task
 from pgso.convs.bank import BankConv
 from pgso.convs.filter import FilterConv
 from pgso.errors import InputError
-from pgso.models.gnn import build_model
+from pgso.models.build import build_model
 
 
 @pytest.fixture(scope="module")

@@ -124,7 +124,7 @@ def load_checked(spec: RunSpec, data: Path | None, console: Console) -> int:
     """Load the data, refuse what would fail in every run, and say how many edges there are."""
     from pgso.bases import BASES
     from pgso.data.load import task_of
-    from pgso.models.gnn import build_model
+    from pgso.models.build import build_model
     from pgso.training.fit import check_task
     from pgso.training.learning import Criterion
 

@@ -16,7 +16,8 @@ from pgso.data.description import is_identity
 from pgso.errors import InputError
 from pgso.evaluation.statistics import LEVEL, holm, holm_levels, t_confidence
 from pgso.graph import Graph, Relations
-from pgso.models.gnn import GNN, Model
+from pgso.models.build import Model
+from pgso.models.gnn import GNN
 from pgso.objectives.values import Scale
 from pgso.records.record import EdgeImportance, Explanation, FeatureImportance
 

@@ -51,7 +51,7 @@ class Problem(Task):
     class_weight: Tensor | None = field(init=False)  # (C,) of a label; None: all count the same
 
     def __post_init__(self) -> None:
-        """Make the targets of the training labels.
+        """Make the targets of the training labels, and count the columns of the features.
 
         Of several labels each, one that is unknown counts as the share of those who have it.
         """
@@ -68,8 +68,9 @@ class Problem(Task):
             weight = torch.ones(len(self.classes), dtype=torch.float64)
             weights = self.objective.class_weight(y).double()
             weight[: len(weights)] = weights.where(weights > 0, torch.ones_like(weights))
-        for name, value in (("Y", Y), ("scale", scale), ("class_weight", weight)):
-            object.__setattr__(self, name, value)  # the dataclass is frozen
+        columns = self.raw.size(1) if self.categories is None else len(self.categories)
+        # The dataclass is frozen. Features are counted as they were before they were prepared.
+        vars(self).update(Y=Y, scale=scale, class_weight=weight, num_features=columns)
 
     @classmethod
     def prepared(cls, task: Task) -> "Problem":
@@ -159,11 +160,6 @@ class Problem(Task):
     def judges(self) -> Tensor:
         """The items whose labels judge: those of training, then those of validation."""
         return torch.cat([self.train, self.val])
-
-    @property
-    def num_features(self) -> int:
-        """The columns of x before it was prepared."""
-        return self.raw.size(1) if self.categories is None else len(self.categories)
 
     def names_of(self, source: str, count: int) -> list[str]:
         """The names of a block's columns: of x, of the labels or of the structure."""

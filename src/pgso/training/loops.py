@@ -15,7 +15,8 @@ from pgso.data.links import NonLinks
 from pgso.errors import InputError
 from pgso.gso.module import PGSO, operators_on
 from pgso.gso.operator import ShiftOperator
-from pgso.models.gnn import GNN, LinkModel, Model
+from pgso.models.build import Model
+from pgso.models.gnn import GNN, LinkModel
 from pgso.records import RunSpec
 from pgso.scale import NeighborLoader, SampledBatch, predict_by_layer
 from pgso.scale.place import Place

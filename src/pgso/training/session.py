@@ -22,7 +22,7 @@ from pgso.evaluation.conformal import calibrated
 from pgso.evaluation.scores import evaluation_of
 from pgso.graph import Graph
 from pgso.graph.degrees import kinds_of_nodes
-from pgso.models.gnn import Model, build_model
+from pgso.models.build import Model, build_model
 from pgso.records import RunRecord, RunSpec
 from pgso.records.files import write_atomically
 from pgso.records.numerics import NUMERICS
@@ -84,7 +84,8 @@ class Session:
         # Fused Adam is one call. The default makes ten small calls per scalar parameter.
         self.optimiser = torch.optim.Adam(self.learning.groups, fused=True)
         # To walk through a model takes as long as a copy of it, so these are listed once.
-        self.gsos: Any = self.model.operators
+        model: Any = self.model
+        self.gsos: Any = model.operators
         self._tensors = tensors_of(self.model)
         self._parameters = list(self.model.parameters())
         # Running statistics only: of three processes, the mean of a fixed S may be another number.
