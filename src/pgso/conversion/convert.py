@@ -82,8 +82,9 @@ def convert(
             continue
         if type(layer) not in ADAPTERS:
             load_plugins("pgso.adapters")
-        kind: Any = ADAPTERS.get(type(layer))
-        reason = kind.obstacle(layer) if kind else "no adapter is known for this kind of layer"
+        adapter: Any = ADAPTERS.get(type(layer))
+        reason = "no adapter is known for this kind of layer"
+        reason = reason if adapter is None else adapter.obstacle(layer)
         if reason is None:
             layers.append(layer)
         else:
@@ -104,9 +105,8 @@ def convert(
     for layer in layers:
         adapter = ADAPTERS[type(layer)]
         S = (adapter.start(layer) if preset is None else PGSOParameters.of(preset)).as_floats()
-        operators = [PGSO(S, learn).train(model.training) for _ in range(adapter.num_hops(layer))]
-        for gso in operators:  # 0.7 in double precision has more digits than in single
-            gso.to(device=like.device, dtype=wide).reset_parameters()
+        made = [PGSO(S, learn).train(model.training) for _ in range(adapter.num_hops(layer))]
+        operators = [gso.to(device=like.device, dtype=wide) for gso in made]
         if operator == "pgso":
             operators = [shared.setdefault(S, operators[0])] * len(operators)
         layer.__class__ = adapter

@@ -1,6 +1,5 @@
 """``pgso.shift`` and ``pgso.apply_pgso``: γ(A, S) from a graph and seven numbers."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -55,8 +54,8 @@ def shift(
             raise InputError("S must be finite, got a value that is not")
         S = S.clone()  # what becomes of the caller's tensor changes nothing
     elif isinstance(S, Tensor) and S.shape == (len(NAMES),):
-        if is_eager() and not all(map(math.isfinite, values := S.tolist())):
-            PGSOParameters.of(values)  # which refuses it
+        if is_eager():
+            PGSOParameters.of(S.tolist())  # refuses what is not finite
     elif is_eager() or not isinstance(S, Tensor):
         S = PGSOParameters.of(S)
     if isinstance(S, Tensor):
@@ -83,8 +82,7 @@ def unchecked_shift(
     if not isinstance(S, Tensor):
         S = torch.stack([torch.as_tensor(one, dtype=torch.float64) for one in S])
     if S.dim() < 3:
-        # In one piece: seven cost as much as a product with a small graph. And a copy.
-        S = S.to(graph.row_sums.device, torch.float64, copy=True)
+        S = S.to(graph.row_sums.device, torch.float64, copy=True)  # in one piece, which is quick
         return NodeShift(graph, S, columns=columns, fixed=fixed, dtype=dtype)
     S = S.to(graph.device)
     check_one_set(graph)
