@@ -389,3 +389,11 @@ def test_pygs_ready_made_models_print_as_before_and_their_layers_what_learns():
     assert repr(converted) == "GCN(4, 3, num_layers=2)"
     assert "GCNPGSO(8, 3, PGSO(" in repr(converted.convs)
     assert repr(converted.convs).count("learn=m2") == 1
+
+
+def test_S_of_a_model_in_double_has_all_digits():
+    layer = pyg.ClusterGCNConv(WIDTH, 3, diag_lambda=0.7).double()
+    x, no_edges = X.double(), torch.empty(2, 0, dtype=torch.long)
+    expected = layer.lin_out(1.7 * x) + layer.lin_root(x)
+    actual = convert(nn.ModuleList([layer]))[0](x, no_edges)
+    torch.testing.assert_close(actual, expected, rtol=0, atol=1e-14)

@@ -107,6 +107,9 @@ def convert(
         S = (adapter.start(layer) if preset is None else PGSOParameters.of(preset)).as_floats()
         made = [PGSO(S, learn).train(model.training) for _ in range(adapter.num_hops(layer))]
         operators = [gso.to(device=like.device, dtype=wide) for gso in made]
+        if wide == torch.float64:  # in which 0.7 has more digits
+            for gso in operators:
+                gso.reset_parameters()
         if operator == "pgso":
             operators = [shared.setdefault(S, operators[0])] * len(operators)
         layer.__class__ = adapter
