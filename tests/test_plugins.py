@@ -18,6 +18,7 @@ from pgso.finding.rungs import FAMILIES
 from pgso.objectives import OBJECTIVES
 from pgso.registry import PluginWarning, Registry, load_plugins
 from pgso_studies.study import EXPERIMENTS
+from tests.registries import restored
 
 MODULES = {
     "skip": """
@@ -129,7 +130,7 @@ def installed(package, monkeypatch):
     registries = (CONVS, DATASETS, EXPERIMENTS, FAMILIES, OBJECTIVES)
     with ExitStack() as stack:
         for registry in registries:
-            stack.enter_context(registry.restored())
+            stack.enter_context(restored(registry))
         yield package
     load_plugins.cache_clear()
     ADAPTERS.clear()

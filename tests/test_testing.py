@@ -9,6 +9,7 @@ from pgso.conversion import Converted, Reading, converts
 from pgso.conversion.layer import ADAPTERS
 from pgso.convs.gcn import GCNConv as Ours
 from pgso.testing import EDGES, WEIGHT, check_adapter, check_conv
+from tests.registries import restored
 
 
 @pytest.mark.parametrize("conv", CONVS)
@@ -55,7 +56,7 @@ class Idle(Ours):
     ],
 )
 def test_a_conv_that_breaks_a_rule_is_told_which(conv, rule):
-    with CONVS.restored():
+    with restored(CONVS):
         CONVS.register("broken")(conv)
         with pytest.raises(AssertionError, match=rule):
             check_conv("broken")

@@ -3,7 +3,6 @@
 import functools
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 from pgso.errors import UnknownNameError
@@ -71,15 +70,6 @@ class Registry(Mapping[str, T], Generic[T]):
             return entry
 
         return add
-
-    @contextmanager
-    def restored(self) -> Iterator[None]:
-        """Forget afterwards what is registered meanwhile: for tests of extensions."""
-        entries = dict(self._entries)
-        try:
-            yield
-        finally:
-            self._entries = entries
 
     def __getitem__(self, name: str) -> T:
         if not isinstance(name, str) or name not in self._entries:

@@ -9,6 +9,7 @@ from pgso.data import DATASETS, load_task
 from pgso.data.load import OF_STUDIES
 from pgso.errors import InputError, UnknownNameError
 from tests.data.sources.raw_files import write_tu
+from tests.registries import restored
 
 
 def test_load_task_is_public():
@@ -82,7 +83,7 @@ def test_a_user_s_graph_trains_like_any_other(tmp_path):
 
 def test_datasets_of_the_studies_are_known_by_name_without_their_package():
     assert all(name in DATASETS for name in OF_STUDIES)
-    with DATASETS.restored():
+    with restored(DATASETS):
         DATASETS._entries.pop("esol")
         with pytest.raises(InputError, match=r"ESOL comes with the studies .* not installed"):
             load_task("ESOL")

@@ -6,6 +6,7 @@ from pgso import RunSpec
 from pgso.data.dataset import DATASETS, Dataset
 from pgso.data.load import task_of
 from pgso.data.tables import folder as folder_module
+from tests.registries import restored
 
 
 def write(path, labels="abab"):
@@ -49,7 +50,7 @@ def test_a_named_dataset_is_made_once_for_all_runs_of_a_seed():
         loads.append(seed)
         return DATASETS["karate"].load(root, seed)
 
-    with DATASETS.restored():
+    with restored(DATASETS):
         DATASETS.add(Dataset(name="counted", load=load))
         spec = RunSpec(dataset="counted")
         for seed in (0, 1):
@@ -67,7 +68,7 @@ def test_new_files_of_a_named_dataset_are_read_again(tmp_path):
         loads.append(seed)
         return DATASETS["karate"].load(root, seed)
 
-    with DATASETS.restored():
+    with restored(DATASETS):
         DATASETS.add(Dataset(name="filed", load=load, files=("filed.txt",)))
         file = tmp_path / "filed.txt"
         for text in ("one", "one", "another"):

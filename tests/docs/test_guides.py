@@ -18,6 +18,7 @@ from pgso.data import DATASETS
 from pgso.finding.rungs import FAMILIES
 from pgso.objectives import OBJECTIVES
 from pgso_studies.study import EXPERIMENTS
+from tests.registries import restored
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -37,7 +38,7 @@ def blocks(page, language):
 def _registries_as_they_were():
     with ExitStack() as stack:
         for registry in (CONVS, DATASETS, EXPERIMENTS, FAMILIES, OBJECTIVES):
-            stack.enter_context(registry.restored())
+            stack.enter_context(restored(registry))
         yield
 
 

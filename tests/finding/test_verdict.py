@@ -18,6 +18,7 @@ from pgso.finding.verdict import verdict_of
 from pgso.graph import Relations
 from pgso.objectives import OBJECTIVES
 from pgso.records.finding import GraphStatistics, RungRecord
+from tests.registries import restored
 
 
 def rung(name, family, terms, points):
@@ -184,7 +185,7 @@ def test_what_is_left_is_in_the_unit_of_the_objective(objective, words):
 
 def test_a_family_without_a_sentence_is_not_taken_for_a_bank():
     best = rung("quarter, thrice", "thrice", ("quarter",), 0.0)
-    with FAMILIES.restored():
+    with restored(FAMILIES):
         FAMILIES.register("thrice")(Family(3, lambda search: iter(())))
         text = verdict_of(best, REFERENCE, [best, REFERENCE], OBJECTIVES["accuracy"])
     assert text.startswith("The rung 'quarter, thrice' predicts best: x (accuracy 25.0 points")

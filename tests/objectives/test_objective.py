@@ -6,6 +6,7 @@ import pytest
 from pgso.errors import UnknownNameError
 from pgso.objectives import OBJECTIVES
 from pgso.objectives.classes import Accuracy
+from tests.registries import restored
 
 
 def test_an_unknown_objective_is_refused_by_name():
@@ -37,7 +38,7 @@ def test_adding_one_is_one_class():
             right = super().score(out, y)
             return None if right is None else 1 - right
 
-    with OBJECTIVES.restored():
+    with restored(OBJECTIVES):
         OBJECTIVES.add(Errors())
         assert OBJECTIVES["errors"].merit(0.25) == -0.25
 

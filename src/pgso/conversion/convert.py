@@ -82,9 +82,8 @@ def convert(
             continue
         if type(layer) not in ADAPTERS:
             load_plugins("pgso.adapters")
-        adapter: Any = ADAPTERS.get(type(layer))
-        reason = "no adapter is known for this kind of layer"
-        reason = reason if adapter is None else adapter.obstacle(layer)
+        kind: Any = ADAPTERS.get(type(layer))
+        reason = kind.obstacle(layer) if kind else "no adapter is known for this kind of layer"
         if reason is None:
             layers.append(layer)
         else:
@@ -105,10 +104,10 @@ def convert(
     for layer in layers:
         adapter = ADAPTERS[type(layer)]
         S = (adapter.start(layer) if preset is None else PGSOParameters.of(preset)).as_floats()
-        made = [PGSO(S, learn).train(model.training) for _ in range(adapter.num_hops(layer))]
-        operators = [gso.to(device=like.device, dtype=wide) for gso in made]
-        if wide == torch.float64:  # in which 0.7 has more digits
-            for gso in operators:
+        operators = [PGSO(S, learn).train(model.training) for _ in range(adapter.num_hops(layer))]
+        for gso in operators:
+            gso.to(device=like.device, dtype=wide)
+            if wide == torch.float64:  # in which 0.7 has more digits
                 gso.reset_parameters()
         if operator == "pgso":
             operators = [shared.setdefault(S, operators[0])] * len(operators)

@@ -135,12 +135,11 @@ class Comparison:
         from pgso.report.page import comparison_page, comparison_record, write_comparison
         from pgso.report.sections import as_html
 
-        summary, page = comparison_record(self), Path(path)
-        if page.suffix != ".html":
+        summary, heading = comparison_record(self), f"{self.dataset}, {self.conv}"
+        if Path(path).suffix != ".html":
             return write_comparison(self, summary, path)
-        heading = f"{self.dataset}, {self.conv}"
-        write_atomically(page, as_html(comparison_page(self, summary, heading)))
-        return page
+        write_atomically(Path(path), as_html(comparison_page(self, summary, heading)))
+        return Path(path)
 
     def __repr__(self) -> str:
         """``Comparison(karate, gcn: keep the fixed operator ...)``: all scores would fill pages."""

@@ -68,7 +68,8 @@ class Session:
         learned_y = task.y if scale is None else scale.encode(task.y).float()
         self.learned_val = learned_y[task.val]
         self.is_ours = network is None  # then theory and presets are about the task's graph
-        self.model: Any = (network or build_model)(spec, task).to(self.device)
+        model: Any = (network or build_model)(spec, task).to(self.device)
+        self.model, self.gsos = model, model.operators
         self.selection = Selection(spec, task)
         shown = task  # to the loop: targets on their scale, and validation that S may learn on
         if scale is not None or not bool(self.selection.teaches.all()):
@@ -84,8 +85,6 @@ class Session:
         # Fused Adam is one call. The default makes ten small calls per scalar parameter.
         self.optimiser = torch.optim.Adam(self.learning.groups, fused=True)
         # To walk through a model takes as long as a copy of it, so these are listed once.
-        model: Any = self.model
-        self.gsos: Any = model.operators
         self._tensors = tensors_of(self.model)
         self._parameters = list(self.model.parameters())
         # Running statistics only: of three processes, the mean of a fixed S may be another number.
