@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -58,9 +59,19 @@ def has_curves(record: RunRecord, curves: Collection[str] | None) -> bool:
 
 
 def read_ledger(path: Path) -> dict[str, RunRecord]:
-    """The records of a ledger by the key of their spec; an absent file holds none."""
+    """The records of a ledger by the key of their spec; an absent file holds none.
+
+    A page asks for the same ledgers many times: a file is read again only when it has changed.
+    """
     if not path.exists():
         return {}
+    state = path.stat()
+    return dict(_read(path.resolve(), state.st_mtime_ns, state.st_size))
+
+
+@lru_cache(maxsize=32)
+def _read(path: Path, changed: int, size: int) -> dict[str, RunRecord]:
+    del changed, size  # they tell one state of the file from another
     records = {}
     for number, line in enumerate(path.read_bytes().splitlines(), start=1):
         try:

@@ -1,8 +1,8 @@
 """How far a reader walks: the functions and files of ours that four everyday calls run through.
 
-``python -m tests.architecture.walks NAME`` prints the two numbers of one walk, with ``--list`` the
-functions too. Every module is imported first, so that imports do not count, and the call is made
-once: what it builds and remembers counts.
+``python -m tests.architecture.walks NAME ...`` prints the two numbers of each walk, with ``--list``
+the functions too. Every module is imported first, so that imports do not count, and the call is
+made once, in a process of its own: what it builds and remembers counts.
 """
 
 import importlib
@@ -120,11 +120,19 @@ if __name__ == "__main__":
     import os
 
     is_listed = "--list" in sys.argv  # a command has arguments of its own
-    os.chdir(tempfile.mkdtemp())
+    names = [name for name in sys.argv[1:] if name != "--list"]
     import_everything()
-    seen = walked(WALKS[sys.argv[1]]())
-    files = {file for file, _, _ in seen}
-    print(json.dumps({"functions": len(seen), "files": len(files)}), file=sys.stderr)  # noqa: T201
-    if is_listed:
-        for file, name, line in sorted(seen):
-            print(f"{Path(file).relative_to(ROOT)}:{line} {name}", file=sys.stderr)  # noqa: T201
+    for walk in names:
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+            continue
+        os.chdir(tempfile.mkdtemp())
+        seen = walked(WALKS[walk]())
+        found = {"walk": walk, "functions": len(seen), "files": len({file for file, _, _ in seen})}
+        print(json.dumps(found), file=sys.stderr)  # noqa: T201
+        if is_listed:
+            for file, name, line in sorted(seen):
+                print(f"{Path(file).relative_to(ROOT)}:{line} {name}", file=sys.stderr)  # noqa: T201
+        sys.stderr.flush()
+        os._exit(0)
