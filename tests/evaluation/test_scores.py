@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import softmax
-from sklearn.metrics import auc, confusion_matrix, roc_auc_score, roc_curve
+from sklearn.metrics import roc_auc_score
 
 import pgso
 from pgso.evaluation.scores import (
@@ -13,16 +13,22 @@ from pgso.evaluation.scores import (
 )
 
 
-def test_curves_are_those_of_scikit_learn():
+def test_curves_are_what_counting_at_every_threshold_gives():
     rng = np.random.default_rng(0)
     y = rng.random(500) < 0.3
     scores = np.round(rng.normal(size=500) + y, 1)  # with ties
     curves = detection(scores, y, "yes")
-    false, recall, _ = roc_curve(y, scores, drop_intermediate=False)
+    flagged = [scores >= threshold for threshold in sorted(set(scores), reverse=True)]
+    recall, false = (np.array([0] + [at[of].mean() for at in flagged]) for of in (y, ~y))
+    precision = np.array([y[at].mean() for at in flagged])
     assert np.allclose(curves.recall, np.interp(GRID, false, recall), atol=1e-5)
-    assert np.trapezoid(curves.recall, GRID) == pytest.approx(auc(false, recall), abs=2e-3)
+    assert np.trapezoid(curves.recall, GRID) == pytest.approx(roc_auc_score(y, scores), abs=2e-3)
+    wanted = [precision[recall[1:] >= least - 1e-12].max() for least in GRID]
+    assert np.allclose(curves.precision, wanted, atol=1e-5)
     assert curves.precision[-1] >= curves.share == pytest.approx(y.mean())
-    assert list(curves.precision) == sorted(curves.precision, reverse=True)
+    share = np.array([0] + [at.mean() for at in flagged])
+    lift = np.interp(GRID[1:], share, recall) / GRID[1:]
+    assert np.allclose(curves.lift, lift, atol=1e-5)
 
 
 def test_lift_is_how_many_more_of_the_class_stand_among_the_first():
@@ -61,7 +67,9 @@ def test_confusion_and_calibration_are_of_the_part_and_temperature_of_validation
     logits = {part: rng.normal(size=(40, 3)) for part in ("val", "test")}
     y = {part: rng.integers(0, 3, 40) for part in ("val", "test")}
     actual = evaluation_of("class", logits, y, ("a", "b", "c"))
-    wanted = confusion_matrix(y["test"], logits["test"].argmax(axis=1))
+    said = logits["test"].argmax(axis=1)
+    wanted = [[((y["test"] == row) & (said == column)).sum() for column in range(3)]
+              for row in range(3)]  # fmt: skip
     assert np.array_equal(actual.confusion.counts, wanted)
     assert actual.detection.positive == "a class, mean of 3 classes"
     p = softmax(logits["test"], axis=1)

@@ -71,14 +71,15 @@ def _of_classes(
     logits: Array, y: Array, classes: tuple[str, ...], temperature: float, positive: int
 ) -> dict[str, Any]:  # (n, classes), (n,)
     """Confusion, calibration, and detection: of two classes the positive, of more their mean."""
+    from sklearn.metrics import confusion_matrix
+
     z = logits.astype(np.float64)
     p, calibrated = softmax(z, axis=1), softmax(z / temperature, axis=1)
     chosen = [(side.max(axis=1), side.argmax(axis=1) == y) for side in (p, calibrated)]
     found: dict[str, Any] = {"calibration": _calibration(temperature, chosen)}
     if len(classes) > MOST_CLASSES:
         return found
-    counts = np.zeros((len(classes), len(classes)), dtype=int)
-    np.add.at(counts, (y, logits.argmax(axis=1)), 1)
+    counts = confusion_matrix(y, logits.argmax(axis=1), labels=range(len(classes)))
     found["confusion"] = Confusion(classes=classes, counts=tuple(map(tuple, counts.tolist())))
     if len(classes) != 2:
         curves = [detection(p[:, c], y == c, name) for c, name in enumerate(classes)]
@@ -122,25 +123,22 @@ def detection(scores: Array, is_positive: Array, name: str) -> Detection | None:
 
     Precision at a recall is the best that any threshold with at least this recall has.
     """
+    from sklearn.metrics import roc_curve  # slow to import, and needed when a run has ended
+
     positives, negatives = int(is_positive.sum()), int((~is_positive).sum())
     if not positives or not negatives or not np.isfinite(scores).all():
         return None
-    order = np.argsort(-scores, kind="stable")
-    ranked = is_positive[order]
-    last_of_ties = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)
-    hits = np.append(0, np.cumsum(ranked)[last_of_ties])
-    false = np.append(0, np.cumsum(~ranked)[last_of_ties])
-    recall = hits / positives
-    roc = np.interp(GRID, false / negatives, recall)
-    precision = hits[1:] / (hits + false)[1:]
+    false, recall, _ = roc_curve(is_positive, scores, drop_intermediate=False)
+    hits, alarms = recall * positives, false * negatives
+    precision = hits[1:] / (hits + alarms)[1:]
     best_from_here = np.maximum.accumulate(precision[::-1])[::-1]
     at = np.minimum(np.searchsorted(recall[1:], GRID - 1e-12), len(precision) - 1)
     share = GRID[1:]  # of the examples: those with the highest scores; ties are taken in part
-    lift = np.interp(share, (hits + false) / len(scores), recall) / share
+    lift = np.interp(share, (hits + alarms) / len(scores), recall) / share
     return Detection(
         positive=name,
         share=positives / len(scores),
-        recall=tuple(np.round(roc, 5).tolist()),
+        recall=tuple(np.interp(GRID, false, recall).round(5).tolist()),
         precision=tuple(np.round(best_from_here[at], 5).tolist()),
         lift=tuple(np.round(lift, 5).tolist()),
     )
