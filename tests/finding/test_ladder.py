@@ -35,6 +35,15 @@ def test_labels_of_features_need_no_graph():
     assert Ladder(generated(())).climb().rung.family == "features"
 
 
+@pytest.mark.parametrize(("truth", "seed"), [((), 3), ("nothing", 0)])
+def test_labels_of_neighbours_are_counted_by_whole_folds(truth, seed, monkeypatch):
+    ladder = Ladder(generated(truth, seed, labels=60, val=30))
+    shares = ladder.family_shares(ladder.climb())
+    assert shares.get("labels", 0.0) < 0.1
+    monkeypatch.setattr(Ladder, "_by_folds", lambda self, fitted: fitted)
+    assert ladder.family_shares(ladder.incumbent)["labels"] > 0.2  # what they say of themselves
+
+
 def test_labels_of_gcn_end_at_gcn():
     ladder = Ladder(generated((GCN, GCN)))
     assert ladder.climb().rung.name == "gcn, 2 hops"

@@ -51,7 +51,6 @@ def test_the_graph_is_counted():
     assert actual.components == 3
     assert actual.isolated == 3  # nobody has an edge to them
     assert (actual.degree_max, actual.degree_mean) == (1, pytest.approx(0.4))
-    assert actual.label_share == 0.8
     assert actual.classes == (0.5, 0.5, 0)
 
 

@@ -55,7 +55,6 @@ def graph(homophily, num_edges=10):
         adjusted_homophily=homophily,
         num_features=3,
         num_labels=5,
-        label_share=0.5,
         classes=(0.5, 0.5),
     )
 

@@ -55,6 +55,12 @@ class Fitted:
     test: float | None
     seconds: float = 0.0
     evidence: Evidence | None = None  # against the rung that was the incumbent
+    by_folds: bool = False  # whether whole folds were left out, and not single labels
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether labels of neighbours are among its columns, and only its own was left out."""
+        return not self.by_folds and any(word.of.startswith("labels") for word in self.words)
 
 
 class Ladder:
@@ -94,8 +100,7 @@ class Ladder:
                 before = set(self.fitted)
                 self.add(family.rungs(self))
                 more = [self.fitted[name] for name in self.fitted if name not in before]
-                learned = any(f.rung.family == "learned" for f in more)
-                without = self.learning_rows if learned else None
+                without = self.learning_rows if family is FAMILIES["learned"] else None
                 self.incumbent = kept = self._step(kept, more, family.risk, without)
         if kept.rung.name != NO_GRAPH:
             is_better = len(self.problem.classes) <= FEW_CLASSES or self._beats_no_graph(kept)
@@ -152,13 +157,17 @@ class Ladder:
         (evidence,) = evidence_of(self.problem, twin.said, [kept.said])
         return evidence.p <= RISK
 
-    def family_shares(self) -> dict[str, float]:
+    def family_shares(self, kept: Fitted) -> dict[str, float]:
         """How often each family is chosen where the labels that judge are drawn again.
 
         In every resample the simplest rung within one standard error of the best is chosen, by
-        labels that no S was learned on.
+        labels that no S was learned on. A rung with labels of neighbours that looks better than the
+        kept one is judged where whole folds are left out.
         """
         rungs = sorted(self.fitted.values(), key=lambda fitted: fitted.rung.complexity)
+        for k, fitted in enumerate(rungs):
+            if fitted.is_doubted and fitted.said.losses.mean() < kept.said.losses.mean():
+                rungs[k] = self._by_folds(fitted)
         judges = torch.ones(len(rungs[0].said.losses), dtype=torch.bool)
         if any(fitted.rung.family == "learned" for fitted in rungs):
             judges[self.learning_rows] = False
@@ -203,8 +212,8 @@ class Ladder:
         """The fit of a rung, calibrated and scored; or another one that has the same blocks."""
         problem = self.problem
         made = {word: blocks.block(word) for word in rung.words}
-        full = {word: block for word, block in made.items() if bool(block.features.any())}
-        full = full or made  # blocks of zeros say nothing
+        # Blocks of zeros say nothing.
+        full = {word: block for word, block in made.items() if block.features.any()} or made
         shares = choose_scales(list(full.values()), problem.Y)
         scales = {word: share for word, share in zip(full, shares, strict=True) if share > 0}
         words = tuple(scales)
@@ -244,8 +253,7 @@ class Ladder:
         if without is not None:
             judges[without] = False
         least, better = LEAST_GAIN * float(incumbent.said.losses[judges].mean()), []
-        sides = [challenger.said for challenger in challengers]
-        evidences = evidence_of(self.problem, incumbent.said, sides, judges)
+        evidences = evidence_of(self.problem, incumbent.said, [c.said for c in challengers], judges)
         for challenger, evidence in zip(challengers, evidences, strict=True):
             challenger.evidence = evidence
             is_better = evidence.p <= risk and evidence.gain > least
@@ -253,46 +261,44 @@ class Ladder:
                 better.append(challenger)
         if not better:
             return incumbent
-        better.sort(key=lambda challenger: float(challenger.said.losses[judges].mean()))
-        best = better[0]
+        best = min(better, key=lambda challenger: float(challenger.said.losses[judges].mean()))
         for candidate in sorted(better, key=lambda challenger: challenger.rung.complexity):
             (evidence,) = evidence_of(self.problem, candidate.said, [best.said], judges)
             if evidence.p > AS_GOOD or candidate is best:
-                if not self._holds(candidate, incumbent, risk):
-                    return incumbent
-                self.steps.append(candidate.rung.name)
-                return candidate
-        raise AssertionError("the best one is as good as itself")
+                break
+        if candidate.is_doubted:
+            candidate = self.fitted[candidate.rung.name] = self._by_folds(candidate)
+            (evidence,) = evidence_of(self.problem, incumbent.said, [candidate.said])
+            candidate.evidence = evidence
+            is_better = evidence.p <= risk and evidence.gain > 0
+            if not (is_better and self._scores_higher(candidate, incumbent, None)):
+                return incumbent
+        self.steps.append(candidate.rung.name)
+        return candidate
 
-    def _holds(self, candidate: Fitted, incumbent: Fitted, risk: float) -> bool:
-        """Whether a rung with labels of neighbours is better where whole folds are left out.
+    def _by_folds(self, fitted: Fitted) -> Fitted:
+        """A rung with predictions of whole folds in the place of those of single labels.
 
-        A label is a column of its neighbours, whose rows fit the weights that predict it. From here
-        on the rung has the predictions of the folds.
+        A label is a column of its neighbours, whose rows fit the weights that predict it.
         """
-        if not any(word.of.startswith("labels") for word in candidate.words):
-            return True
-        problem, loo = self.problem, candidate.fit.loo.clone()
+        problem, loo = self.problem, fitted.fit.loo.clone()
         for rows in folds_of(problem.train):
             others = np.setdiff1d(np.arange(len(loo)), rows)
             rest = replace(problem, train=problem.train[others], val=problem.val[:0])
             blocks = Blocks.of(rest)
-            made = [blocks.block(word) for word in candidate.words]
-            ridge = fit(made, rest.Y, candidate.fit.scales)
-            out = blocks.predict(candidate.words, ridge.weights, ridge.intercept)
+            made = [blocks.block(word) for word in fitted.words]
+            ridge = fit(made, rest.Y, fitted.fit.scales)
+            out = blocks.predict(fitted.words, ridge.weights, ridge.intercept)
             out = out[problem.train[rows]].double()
             if rest.scale is not None and problem.scale is not None:
                 out = problem.scale.encode(rest.scale.decode(out))
             loo[rows] = out
-        out, candidate.fit = candidate.readout(loo), replace(candidate.fit, loo=loo)
-        every = torch.cat([out, self.predict(candidate)[problem.val]])
+        out, own = fitted.readout(loo), replace(fitted.fit, loo=loo)
+        every = torch.cat([out, self.predict(fitted)[problem.val]])
         judged = losses(problem, every, problem.y[problem.judges])
-        candidate.said = Said(judged, None if problem.classes else every)
-        candidate.loo = problem.score(out, problem.train)
-        (evidence,) = evidence_of(problem, incumbent.said, [candidate.said])
-        candidate.evidence = evidence
-        is_higher = self._scores_higher(candidate, incumbent, None)
-        return evidence.p <= risk and evidence.gain > 0 and is_higher
+        said = Said(judged, None if problem.classes else every)
+        score = problem.score(out, problem.train)
+        return replace(fitted, fit=own, said=said, loo=score, by_folds=True)
 
     def _scores_higher(self, challenger: Fitted, incumbent: Fitted, without: Tensor | None) -> bool:
         """Evidence is about losses. A rung whose score is worse is not kept for its loss."""

@@ -338,8 +338,8 @@ def _extended(start: "Fitted", name: str, family: str, words: tuple[Word, ...]) 
 def _labels_say(rung: RungRecord, context: Context) -> str:
     if rung.family != "labels":
         return "The labels of neighbours add to that."
-    who, blocks = context.who, ", ".join(rung.blocks)
-    return f"{who}The labels of neighbours tell what features do not: {blocks}{context.gain}."
+    said = f"The labels of neighbours tell what features do not: {rung.name}{context.gain}."
+    return f"{context.who}{said}"
 
 
 FAMILIES: Registry[Family] = Registry(

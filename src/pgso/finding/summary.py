@@ -54,7 +54,7 @@ def record_of(
     rungs = {name: rung_record(f, best, problem, guess) for name, f in ladder.fitted.items()}
     kept, statistics = rungs[best.rung.name], graph_statistics(problem)
     head_records = {one.name: one.record(problem) for one in heads}
-    signal, families = signal_of(ladder, best, guessed), ladder.family_shares()
+    signal, families = signal_of(ladder, best, guessed), ladder.family_shares(best)
     leaks, shown = leaks_of(problem), is_shown(head, problem, heads[0])
     learned = [ladder.fitted[name].rung.family == "learned" for name in ladder.steps]
     last = learned.index(True) if any(learned) else len(learned) - 1  # S was learned for the one
@@ -67,7 +67,6 @@ def record_of(
         over=ladder.steps[last - 1] if last > 0 else "",
         direction=statistics.is_directed and ladder.direction_matters(best),
     )
-    gains = [rung.points for rung in rungs.values() if rung.points is not None and rung is not kept]
     is_directed, dataset = statistics.is_directed, wanted["dataset"]
     spec = spec_of(kept, is_directed, wanted, task)
     command = command_of(kept, is_directed, wanted, task is not None and is_table(task))
@@ -93,7 +92,6 @@ def record_of(
         ),
         leaks=leaks,
         guess=guess,
-        headroom=max(gains, default=None),
         judges=len(best.said.losses),
         spec=spec.model_dump(mode="json"),
         code=code_of(spec, problem, is_known),
@@ -160,7 +158,6 @@ def graph_statistics(problem: Problem) -> GraphStatistics:
         adjusted_homophily=description.adjusted_homophily(problem),
         num_features=problem.num_features,
         num_labels=len(problem.train),
-        label_share=len(problem.train) / max(len(problem.y), 1),
         classes=tuple(problem.Y.mean(dim=0).tolist()) if problem.classes else (),
     )
 

@@ -62,7 +62,7 @@ def verdict_of(
         return "The graph has no edges, labels follow the features: use no graph."
     gained = None if reference.points is None else -reference.points
     gain = difference(gained or 0.0, objective)
-    gain = f" ({gain} than with GCN's own operator)" if gain else ""
+    gain = f" ({gain} than with GCN's own operator on labels left out)" if gain else ""
     others = [rung for rung in rungs if rung.name != best.name and rung.points is not None]
     left = "No other candidate scores better on these labels." if others else ""
     other, rest = max(others, key=lambda rung: rung.points or 0.0, default=best), ""

@@ -75,7 +75,6 @@ class GraphStatistics(Frozen):
     adjusted_homophily: float | None  # of training and validation labels; None: graph task
     num_features: int
     num_labels: int  # that train
-    label_share: float
     classes: tuple[float, ...]  # the share of each among the training labels
 
 
@@ -116,7 +115,6 @@ class FindingRecord(Scored):
     families: dict[str, float] = {}  # how often each is chosen where labels are drawn again
     verdict: str
     leaks: tuple[str, ...] = ()  # columns that predict the label alone
-    headroom: float | None  # the most points that any other rung shows over the kept one
     judges: int  # labels that judged
     spec: dict[str, object]
     code: str

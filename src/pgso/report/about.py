@@ -103,6 +103,9 @@ def graph_section(
     """The graph, once for each colouring; with S by name, what γ takes from a node's neighbours."""
     if part is None:
         return None
+    has_words = any(isinstance(cell, str) for cell in part.colours.get("label", ()))
+    noun = {} if has_words else {"label": "target"}
+    part = part.model_copy(update={"colours": {noun.get(k, k): v for k, v in part.colours.items()}})
     named = {name: svg(part, name, f"the graph by {name}") for name in part.colours}
     pictures = [(name, Markup(text)) for name, text in (named or {"": svg(part)}).items()]  # noqa: S704
     text = (

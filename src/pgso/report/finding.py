@@ -65,7 +65,8 @@ def finding_page(record: FindingRecord) -> Page:
             ("Python code that trains a network with it", record.code))  # fmt: skip
     ladder = (
         "Loss of every rung, smaller is better. Lines are 95 % intervals of the difference to "
-        "the rung that was challenged. Blue is kept, orange is GCN's own."
+        "the rung that was challenged. Blue is kept, orange is GCN's own. What is beyond the "
+        "picture stands at its right edge."
     )
     rungs: Any = {"values": ladder_bars(record), "folded": (rungs_grid(record),)}
     sections = (
@@ -128,6 +129,8 @@ def ladder_bars(record: FindingRecord) -> list[Bar]:
         loss, reach, kind = rung.loss, (high - low) / 2, kinds.get(rung.name, "other")
         rows.append((rung.name, f"{loss:.4f}", kind, loss, loss, loss - reach, loss + reach))
     least, most = min(row[5] for row in rows), rungs[-1].loss
+    # A few bad rungs do not push all others together.
+    most = min(most, 2 * rungs[3 * len(rungs) // 4].loss - rungs[0].loss)
     room = 0.02 * (most - least)  # for dots at the ends
     return bars(rows, least - room, most + room)
 
