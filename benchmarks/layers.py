@@ -99,17 +99,16 @@ def _cora() -> list[Row]:
             for _ in range(3):
                 row_dots(x, x)
 
-    ours, fixed, theirs, extra = take_turns(
-        many(10, step_of(GNN("gcn", width, 64, 7), y, sparse, graph)),
-        many(10, step_of(GNN("gcn", width, 64, 7, operator="fixed"), y, sparse, graph)),
-        many(10, step_of(Theirs(), y, dense, edge_index)),
-        many(10, three_dots_a_layer),
-        rounds=20,
-    )
+    ours = many(10, step_of(GNN("gcn", width, 64, 7), y, sparse, graph))
+    fixed = many(10, step_of(GNN("gcn", width, 64, 7, operator="fixed"), y, sparse, graph))
+    theirs = many(10, step_of(Theirs(), y, dense, edge_index))
+    # Theirs apart: whoever comes next finds 15 MB of dense features in the cache.
+    learned, unlearned, extra = take_turns(ours, fixed, many(10, three_dots_a_layer), rounds=20)
+    again, with_edges = take_turns(ours, theirs, rounds=5)
     name = "learned vs fixed operator in our GCN, ten steps, Cora shape"
     return [
-        faster("ten GCN-PGSO steps vs PyG GCNConv, Cora shape", ours, theirs, 5),
-        at_most(name, ours, fixed, 1.15, floor=fixed + extra),
+        faster("ten GCN-PGSO steps vs PyG GCNConv, Cora shape", again, with_edges, 5),
+        at_most(name, learned, unlearned, 1.15, floor=unlearned + extra),
     ]
 
 

@@ -109,9 +109,10 @@ class Held:
         turned = graph.transposed is not graph.pattern
         for by, by_column in ((self.left, False), (self.right, turned)):
             present = None if self.own is None else with_edges(graph, by_column)
-            is_used = by != 0 if present is None else (by != 0) & present
-            all_used = self.own is not None and bool(is_used.all())  # on the CPU: no wait
-            found.append(by if all_used else torch.where(is_used, by, torch.inf))
+            all_used = self.own is not None and present is None and bool(by.all())
+            if not all_used:  # on the CPU nobody waits for the answer
+                by = torch.where(by != 0 if present is None else (by != 0) & present, by, torch.inf)
+            found.append(by)
         return found[0], found[1]
 
 
