@@ -147,17 +147,18 @@ class Task:
         given = [name for name, value in {"x": x, "y": y, **parts}.items() if value is not None]
         if isinstance(data, tuple) and len(data) == 2 and all(hasattr(d, "columns") for d in data):
             return cls.from_frames(data[0], data[1], seed=seed, **chosen, **options)
-        is_whole = isinstance(data, Task | str | os.PathLike) or (x is None and y is None)
+        is_whole = isinstance(data, Task | str | os.PathLike) or is_collection(data)
+        is_whole = is_whole or (x is None and y is None)
         if is_whole and given:
             advice = f"leave out {' and '.join(given)}, or give a graph with x and y"
             problem = "data that are a task of their own have features, labels and a split"
             raise InputError(f"{problem}; {advice}")
-        if isinstance(data, str | os.PathLike):
-            return load_task(data, seed=seed, **chosen, **options)
-        if is_whole and not isinstance(data, Task):
-            return cls.from_data(data, seed, **chosen, **options)
         if isinstance(data, Task):
             return data.scored_by(objective, positive)
+        if isinstance(data, str | os.PathLike):
+            return load_task(data, seed=seed, **chosen, **options)
+        if is_whole:
+            return cls.from_data(data, seed, **chosen, **options)
         if options:
             raise InputError(f"a graph has no option {next(iter(options))!r}; leave it out")
         if y is None:

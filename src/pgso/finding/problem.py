@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from pgso.data.arrays import Array, check_split, rarer_class
-from pgso.data.description import is_diagonal
+from pgso.data.description import is_identity
 from pgso.data.inputs import read_answers, read_graph
 from pgso.data.task import IN_MEMORY, Task
 from pgso.errors import InputError
@@ -87,11 +87,11 @@ class Problem(Task):
         if task.categories is not None:
             x, given["columns"] = one_hot(task.x, task.categories), None
         if task.kind == "graph":
-            x = (x if x.layout == torch.strided else x.to_dense()).float()
+            x = x.to_dense().float()
             ready = torch.cat([x, x.new_ones(len(x), 1)], dim=1)
         else:
             is_large = len(task.train) > MANY_LABELS and x.size(1) > COMPONENTS
-            has_features = not is_diagonal(x)
+            has_features = not is_identity(task)
             if is_large and not has_features:
                 ready = coordinates(task.graph, COMPONENTS)
             else:
@@ -274,9 +274,8 @@ class Readout:
         guess = cls(0.0, problem.Y.mean(dim=0), prior, None)
         if loo is None:
             return guess
-        y, said, rows = problem.y[problem.train], loo, sample(len(loo), ROWS)
-        if rows is not None:
-            said, y = loo[rows], y[rows]
+        rows = sample(len(loo), ROWS)
+        said, y = loo[rows], problem.y[problem.train][rows]
         factor = fit_temperature(
             lambda factor: float(losses(problem, replace(guess, factor=factor)(said), y).mean()),
             TEMPERATURES,

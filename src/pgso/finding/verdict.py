@@ -196,17 +196,14 @@ def leaks_of(problem: Problem) -> tuple[str, ...]:
     another name. For classes each column gets a decision tree with a leaf per class; for numbers
     its rank correlation counts.
     """
-    labelled, rows = problem.judges, sample(len(problem.judges), MOST_LABELS)
+    labelled = problem.judges
     is_open = problem.kind == "node" and problem.has_features and problem.answer != "labels"
     if not is_open or len(labelled) < FEWEST_FOR_A_LEAK:
         return ()
-    labelled = labelled if rows is None else labelled[rows]
-    y = problem.y[labelled].numpy()
-    x = problem.raw
-    if x.layout == torch.strided:
-        values: Array = x[labelled].numpy()
-    else:
-        values = as_scipy(x)[labelled.numpy()].toarray()
+    labelled = labelled[sample(len(labelled), MOST_LABELS)]
+    y, x = problem.y[labelled].numpy(), problem.raw
+    is_dense = x.layout == torch.strided
+    values = x[labelled].numpy() if is_dense else as_scipy(x)[labelled.numpy()].toarray()
     if problem.classes:
         counts = np.bincount(y)
         if (counts > 0).sum() < 2 or counts[counts > 0].min() < FEWEST_OF_A_CLASS:
