@@ -80,6 +80,7 @@ class Task:
     edges: Graph | Relations = field(init=False)  # what a network is applied to
     objective: Objective = field(init=False)  # what is learned and how it is scored
     answer: Answer = field(init=False)  # what y says about each item
+    has_answer: Tensor = field(init=False)  # (items,) of which something is known
     num_graphs: int = field(init=False)  # 1 for a node task
     num_nodes: int = field(init=False)  # of all graphs together
     num_edges: int = field(init=False)  # directed ones of all graphs together
@@ -96,6 +97,7 @@ class Task:
             edges=self.graph if self.relations is None else self.relations,
             objective=objective,
             answer="link" if self.kind == "link" else answer,
+            has_answer=self.y.isfinite().any(dim=1) if self.y.dim() == 2 else self.y >= 0,
             num_graphs=self.nodes_per_graph.numel(),
             num_nodes=self.graph.num_nodes,
             num_edges=self.graph.num_edges,
@@ -291,11 +293,6 @@ class Task:
 
         task = task_from_data(data, seed, target, _of_numbers(objective), name)
         return task.scored_by(objective, positive)
-
-    @property
-    def has_answer(self) -> Tensor:  # (items,) of booleans
-        """Of which nodes or graphs something is known."""
-        return self.y.isfinite().any(dim=1) if self.y.dim() == 2 else self.y >= 0
 
     def scored_by(self, objective: str | None, positive: object = None) -> Task:
         """The same with another objective, and about another of its two classes; None: as it is."""
