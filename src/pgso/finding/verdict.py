@@ -53,12 +53,12 @@ def verdict_of(
     reference: RungRecord,
     rungs: Sequence[RungRecord],
     objective: Objective,
-    graph: GraphStatistics | None = None,
+    graph: GraphStatistics,
     over: str = "",
     direction: bool = True,
 ) -> str:
     """What the labels follow, what to use, and how much another rung could gain."""
-    if graph is not None and graph.num_edges == 0:
+    if graph.num_edges == 0:
         return "The graph has no edges, labels follow the features: use no graph."
     gained = None if reference.points is None else -reference.points
     gain = difference(gained or 0.0, objective)
@@ -71,8 +71,8 @@ def verdict_of(
         surely = other.p is not None and other.p <= RISK and best.p is not None
         why = "which is within chance" if surely else "which is not significant"
         why = f"{other.name}: {more}, {why}"
-        labels = "" if graph is None else f" with {graph.num_labels:,} labels"
-        left, rest = f"The best alternative, {why}.", f" (best alternative, {why}{labels})"
+        left = f"The best alternative, {why}."
+        rest = f" (best alternative, {why} with {graph.num_labels:,} labels)"
     if best.adds and not best.hops:  # what was added left no operator in place
         best = best.model_copy(update={"family": best.adds[0], "adds": best.adds[1:]})
     says = FAMILIES[best.family].says
