@@ -287,5 +287,4 @@ def days_of(cells: Array, date_format: str) -> Array:  # (rows,)
     form = "ISO8601" if date_format == ISO else date_format
     moments = pd.to_datetime(pd.Series(some, dtype=object), format=form, errors="coerce", utc=True)
     stamps = moments.dt.tz_localize(None).to_numpy().astype("datetime64[us]")
-    days: Array = np.where(np.isnat(stamps), np.nan, stamps.astype(np.int64) / 1e6 / 86400)
-    return days
+    return np.where(np.isnat(stamps), np.nan, stamps.astype(np.int64) / 1e6 / 86400)
