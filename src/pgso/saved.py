@@ -76,7 +76,8 @@ def write_model(path: str | os.PathLike[str], header: Mapping[str, Any]) -> None
         write_beside(path, packed(header))
         return
     check_folder(path)
-    tensors, written = _separated(header)
+    tensors: dict[str, Tensor] = {}
+    written = _plain(header, "", tensors)
     path.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.pgso-"))
     try:
@@ -129,27 +130,23 @@ def naming(path: Path) -> Iterator[None]:
         ) from None
 
 
-def _separated(header: Mapping[str, Any]) -> tuple[dict[str, Tensor], Any]:
-    """The tensors of a header by name, and plain data in which their names stand for them."""
-    tensors: dict[str, Tensor] = {}
-
-    def plain(value: Any, name: str) -> Any:
-        if isinstance(value, Tensor):
-            tensors[name] = value.detach().cpu().contiguous()
-            return {TENSOR: name}
-        if isinstance(value, Mapping):
-            return {key: plain(part, f"{name}/{key}".strip("/")) for key, part in value.items()}
-        if isinstance(value, list | tuple):
-            return [plain(part, f"{name}/{k}") for k, part in enumerate(value)]
-        return value
-
-    written = plain(header, "")
-    return tensors, written
+def _plain(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
+    """Plain data in which names stand for tensors, which are collected by these names."""
+    if isinstance(value, Tensor):
+        tensors[name] = value.detach().cpu().contiguous()
+        return {TENSOR: name}
+    if isinstance(value, Mapping):
+        each = value.items()
+        return {key: _plain(part, f"{name}/{key}".strip("/"), tensors) for key, part in each}
+    if isinstance(value, list | tuple):
+        return [_plain(part, f"{name}/{k}", tensors) for k, part in enumerate(value)]
+    return value
 
 
 def packed(header: Mapping[str, Any]) -> bytes:
     """A header as one safetensors file."""
-    tensors, written = _separated(header)
+    tensors: dict[str, Tensor] = {}
+    written = _plain(header, "", tensors)
     return save(tensors, metadata={"pgso": json.dumps(written)})
 
 

@@ -1,13 +1,14 @@
 """Help, exit codes and errors, the same for every command."""
 
 import os
+import subprocess
+import sys
 
 import pytest
-from typer.main import get_command
 
 import pgso as package
 from pgso.bases import BASES
-from pgso.cli.main import COMMANDS, app, as_typed, loaded_commands
+from pgso.cli.main import COMMANDS, as_typed, loaded_commands
 from pgso.records import RunSpec, Store
 
 LOADED = loaded_commands()
@@ -44,10 +45,17 @@ def test_a_flag_is_shown_as_a_flag_and_a_default_is_shown(pgso, command):
 
 
 def test_a_command_is_imported_when_it_is_called():
-    group = get_command(app)
-    assert group.commands["doctor"].params == []
-    group.load("doctor")
-    assert group.commands["doctor"].params
+    code = """
+from typer.main import get_group
+from pgso.cli.main import app
+group = get_group(app)
+assert not any(command.params for command in group.commands.values())
+typed = ["doctor", "--json"]
+_, command, rest = group.resolve_command(group.make_context("pgso", typed), typed)
+assert command is group.commands["doctor"] and command.params
+assert rest == ["--json"]
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize("command", ["compare", "doctor", "list", "spectrum", "train"])

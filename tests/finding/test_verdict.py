@@ -82,16 +82,18 @@ CASES = {
 def test_a_family_has_its_sentence(family):
     name, terms, words = CASES[family]
     best = rung(name, family, terms, 0.0)
-    assert re.search(words, verdict_of(best, REFERENCE, [best, REFERENCE], OBJECTIVES["accuracy"]))
+    assert re.search(
+        words, verdict_of(best, REFERENCE, [best, REFERENCE], OBJECTIVES["accuracy"], graph(None))
+    )
 
 
 def test_what_was_left_out_of_a_rung_is_not_in_its_sentence():
     one_way = rung("in + out", "directions", ("self", "mean@in"), 0.0)
-    said = verdict_of(one_way, REFERENCE, [one_way, REFERENCE], OBJECTIVES["accuracy"])
+    said = verdict_of(one_way, REFERENCE, [one_way, REFERENCE], OBJECTIVES["accuracy"], graph(None))
     assert said.startswith("Direction matters: follow the edges one way, self + mean@in")
     fields = {"blocks": ("mean x", "mean² x")}
     hops = rung("self + mean, 2 hops", "banks", ("mean",), 0.0).model_copy(update=fields)
-    said = verdict_of(hops, REFERENCE, [hops, REFERENCE], OBJECTIVES["accuracy"])
+    said = verdict_of(hops, REFERENCE, [hops, REFERENCE], OBJECTIVES["accuracy"], graph(None))
     assert said.startswith("Each hop needs weights of its own: mean x, mean² x (accuracy 25.0")
 
 
@@ -105,7 +107,9 @@ def test_what_was_left_out_of_a_rung_is_not_in_its_sentence():
 )
 def test_a_preset_has_its_reason(preset, words):
     best = rung(f"{preset}, 1 hop", "presets", (preset,), 0.0)
-    assert words in verdict_of(best, REFERENCE, [best, REFERENCE], OBJECTIVES["accuracy"])
+    assert words in verdict_of(
+        best, REFERENCE, [best, REFERENCE], OBJECTIVES["accuracy"], graph(None)
+    )
 
 
 def test_neighbours_of_other_classes_are_named():
@@ -121,24 +125,26 @@ def test_neighbours_of_other_classes_are_named():
 def test_what_is_left_to_gain_is_said():
     best = rung("gcn, 2 hops", "own", ("gcn",), 0.0)
     other = rung("mean, 2 hops", "presets", ("mean",), 0.002)
-    text = verdict_of(best, best, [best, other], OBJECTIVES["accuracy"])
+    text = verdict_of(best, best, [best, other], OBJECTIVES["accuracy"], graph(None))
     assert "GCN's own operator is right" in text
     assert "mean, 2 hops: accuracy 0.2 points higher, which is not significant" in text
     worse = rung("mean, 2 hops", "presets", ("mean",), -0.1)
-    assert "No other candidate" in verdict_of(best, best, [best, worse], OBJECTIVES["accuracy"])
+    assert "No other candidate" in verdict_of(
+        best, best, [best, worse], OBJECTIVES["accuracy"], graph(None)
+    )
 
 
 def test_of_errors_lower_is_better():
     best = rung("gcn, 2 hops", "own", ("gcn",), 0.0)
     other = rung("mean, 2 hops", "presets", ("mean",), 0.5)
-    text = verdict_of(best, best, [best, other], OBJECTIVES["rmse"])
+    text = verdict_of(best, best, [best, other], OBJECTIVES["rmse"], graph(None))
     assert "mean, 2 hops: RMSE 0.500 lower, which is not significant" in text
 
 
 def test_a_difference_that_is_written_as_zero_is_none():
     best = rung("gcn, 2 hops", "own", ("gcn",), 0.0)
     other = rung("mean, 2 hops", "presets", ("mean",), 1e-5)
-    assert "No other" in verdict_of(best, best, [best, other], OBJECTIVES["accuracy"])
+    assert "No other" in verdict_of(best, best, [best, other], OBJECTIVES["accuracy"], graph(None))
 
 
 def test_neighbours_that_differ_are_not_called_alike():
@@ -155,9 +161,9 @@ def test_neighbours_that_differ_are_not_called_alike():
 def test_a_difference_that_rounding_hides_is_not_said():
     best = rung("no graph", "features", ("self",), 0.0)
     own = rung("gcn, 2 hops", "own", ("gcn",), -0.0004)
-    text = verdict_of(best, own, [best, own], OBJECTIVES["accuracy"])
+    text = verdict_of(best, own, [best, own], OBJECTIVES["accuracy"], graph(None))
     assert "points" not in text
-    assert "R² 0.0004" not in verdict_of(best, own, [best, own], OBJECTIVES["r2"])
+    assert "R² 0.0004" not in verdict_of(best, own, [best, own], OBJECTIVES["r2"], graph(None))
 
 
 def test_a_graph_without_edges_is_said_to_have_none():
@@ -179,14 +185,14 @@ def test_a_graph_without_edges_is_said_to_have_none():
 def test_what_is_left_is_in_the_unit_of_the_objective(objective, words):
     best = rung("gcn, 2 hops", "own", ("gcn",), 0.0)
     other = rung("mean, 2 hops", "presets", ("mean",), 0.03)
-    assert words in verdict_of(best, best, [best, other], OBJECTIVES[objective])
+    assert words in verdict_of(best, best, [best, other], OBJECTIVES[objective], graph(None))
 
 
 def test_a_family_without_a_sentence_is_not_taken_for_a_bank():
     best = rung("quarter, thrice", "thrice", ("quarter",), 0.0)
     with restored(FAMILIES):
         FAMILIES.register("thrice")(Family(3, lambda search: iter(())))
-        text = verdict_of(best, REFERENCE, [best, REFERENCE], OBJECTIVES["accuracy"])
+        text = verdict_of(best, REFERENCE, [best, REFERENCE], OBJECTIVES["accuracy"], graph(None))
     assert text.startswith("The rung 'quarter, thrice' predicts best: x (accuracy 25.0 points")
 
 
@@ -203,7 +209,7 @@ def test_what_cannot_be_shown_is_said_with_the_number_of_labels():
 
 def test_direction_matters_only_where_it_was_shown():
     best = rung("in + out", "directions", ("self", "mean@in", "mean@out"), 0.0)
-    others = [best, REFERENCE], OBJECTIVES["accuracy"]
+    others = [best, REFERENCE], OBJECTIVES["accuracy"], graph(None)
     assert "Direction matters" in verdict_of(best, REFERENCE, *others)
     text = verdict_of(best, REFERENCE, *others, direction=False)
     assert "cannot show that direction matters" in text
@@ -213,7 +219,7 @@ def test_direction_matters_only_where_it_was_shown():
 def test_a_hop_without_weight_is_not_next_door():
     fields = {"blocks": ("x", "mean² x"), "hops": 2}
     best = rung("self + mean, 2 hops", "banks", ("self", "mean"), 0.0).model_copy(update=fields)
-    text = verdict_of(best, REFERENCE, [best, REFERENCE], OBJECTIVES["accuracy"])
+    text = verdict_of(best, REFERENCE, [best, REFERENCE], OBJECTIVES["accuracy"], graph(None))
     assert text.startswith("The signal is two hops away, not next door: x, mean² x")
 
 

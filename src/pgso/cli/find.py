@@ -13,6 +13,7 @@ from pgso.cli.terminal import Console, show_data
 from pgso.errors import InputError
 from pgso.records import RunSpec, Store
 from pgso.records.data import DataRecord
+from pgso.records.files import write_atomically
 from pgso.records.finding import FINDING_FILE, read_finding
 
 if TYPE_CHECKING:
@@ -49,15 +50,15 @@ def find(
     for option in {"data", "x", "y", "train", "val", "test", "tell", "head"} & given.keys():
         raise InputError(f"{dataset} has no option {option!r}; see docs/own_data.md")
     asked: dict[str, Any] = {"objective": objective, "seed": seed}
-    spec = choices.make_spec(dataset, None, options, head="closed_form", **asked)
+    spec = RunSpec(dataset=dataset, head="closed_form", data_options=given, **asked)
 
-    import pgso
+    from pgso.finding.finding import find as find_operator
     from pgso.report import finding as report
     from pgso.report.about import baselines_grid, graph_grid
-    from pgso.report.doubts import doubts_of_finding
+    from pgso.report.sections import as_html
 
     with console.status("loading", spinner="line") as status:
-        finding = pgso.find(
+        finding = find_operator(
             dataset, root=data, head=head, tell=lambda name: status.update(name), **asked, **given
         )
         status.update("baselines")
@@ -69,8 +70,10 @@ def find(
         out / name, lambda place: read_finding(place / FINDING_FILE).asks_the_same(question)
     )
     record.write(folder / FINDING_FILE)
-    page = report.write_finding(record, folder)
-    doubts = doubts_of_finding(record)
+    page, file = report.finding_page(record), folder / "report.html"
+    verdict = page.verdict
+    assert verdict is not None
+    write_atomically(file, as_html(page))
     model, unsaved = save, ""
     if save is not None:
         finding.save(save)
@@ -80,15 +83,15 @@ def find(
         except InputError as error:
             unsaved = str(error)
     if as_json:
-        said = record.model_dump(mode="json") | {"headline": report.headline(record)}
-        said |= {"file": str(folder / FINDING_FILE), "report": str(page)}
-        said |= {"next": record.command, "doubts": doubts, "model": model and str(model)}
+        said = record.model_dump(mode="json") | {"headline": verdict.text}
+        said |= {"file": str(folder / FINDING_FILE), "report": str(file), "next": record.command}
+        said |= {"doubts": verdict.doubts, "model": model and str(model)}
         typer.echo(json.dumps(said))
         return
     where = "" if data is None else f" {as_typed(['--data', str(data)])}"
-    console.say(f"{report.headline(record)}.", "bold")
+    console.say(f"{verdict.text}.", "bold")
     console.say(record.verdict)
-    for doubt in doubts:
+    for doubt in verdict.doubts:
         console.say(f"Note: {doubt}.", "bold")
     if record.command:
         console.say(f"confirm it in a trained network: {record.command}{where}")
@@ -104,7 +107,7 @@ def find(
     facts = "; ".join(" ".join(row) for row in graph_grid(described).rows)
     console.say(f"{record.dataset}: {facts}; {record.seconds:.1f} s", "dim")
     show_data(console, finding.task)
-    console.say(f"report: {page}")
+    console.say(f"report: {file}")
 
 
 def with_baselines(

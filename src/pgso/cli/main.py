@@ -12,8 +12,8 @@ from importlib import import_module
 from typing import Any, NoReturn, TypeVar
 
 import typer
-from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command, get_command_from_info
+from typer.core import TyperGroup
+from typer.main import get_group
 
 from pgso.errors import PGSOError
 
@@ -39,23 +39,11 @@ MOST_LETTERS = 1_000  # of an error: a file may hold a name of a million
 class Commands(TyperGroup):
     """Commands whose errors are one sentence on stderr and exit code 2, typer's own included."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        for name, (_, sentence) in COMMANDS.items():
-            self.commands[name] = TyperCommand(name, help=sentence)  # until it is called
-
-    def load(self, name: str) -> None:
-        """Import the file of a command, which brings its options."""
-        import_module(f"pgso.cli.{COMMANDS[name][0]}")
-        infos = {info.name: info for info in app.registered_commands}
-        self.commands[name] = get_command_from_info(
-            infos[name], pretty_exceptions_short=False, rich_markup_mode=self.rich_markup_mode
-        )
-
     def resolve_command(self, context: Any, args: list[str]) -> Any:
-        """The command that was typed, and the rest of what was typed."""
+        """The command that was typed, whose file brings its options, and what follows it."""
         if args and args[0] in COMMANDS:
-            self.load(args[0])
+            import_module(f"pgso.cli.{COMMANDS[args[0]][0]}")
+            self.commands = get_group(app).commands
         return super().resolve_command(context, args)
 
     def main(self, *args: Any, **options: Any) -> NoReturn:
@@ -136,6 +124,14 @@ def main(
         typer.echo(context.get_help())
 
 
+def later() -> None:
+    """Stands for a command until its file is imported."""
+
+
+for _name, (_, _sentence) in COMMANDS.items():
+    app.command(_name, help=_sentence)(later)
+
+
 def as_typed(words: list[str]) -> str:
     """A command as it would be typed again in this system's shell."""
     return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
@@ -149,11 +145,9 @@ def command(name: str, *examples: str) -> Callable[[F], F]:
 
 def loaded_commands() -> dict[str, Any]:
     """Every command with its options, for references and tests."""
-    group = get_command(app)
-    assert isinstance(group, Commands)
-    for name in COMMANDS:
-        group.load(name)
-    return dict(group.commands)
+    for file, _ in COMMANDS.values():
+        import_module(f"pgso.cli.{file}")
+    return dict(get_group(app).commands)
 
 
 def run() -> None:

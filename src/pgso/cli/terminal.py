@@ -24,12 +24,9 @@ HIDDEN = ("Cc", "Cf", "Cs")
 class Console(RichConsole):
     """Rich's console; names of files and folders cannot move its cursor or change its colours."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{"markup": False, "highlight": False, **options})
-
     def render_str(self, text: str, **options: Any) -> Text:
         """What rich makes of every text that is printed, alone or in a table."""
-        return super().render_str(visible(text), **options)
+        return super().render_str(visible(text), **{**options, "markup": False, "highlight": False})
 
     def say(self, sentence: str, style: str | None = None) -> None:
         """Print a sentence as one line, which the terminal wraps: it can be copied whole."""

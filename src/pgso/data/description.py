@@ -164,14 +164,9 @@ def adjusted_homophily(task: Any) -> float | None:
 
 
 def is_identity(task: Task) -> bool:
-    """Whether a column is a node's own: what was not trained on has only zeros."""
-    return task.kind != "graph" and is_diagonal(task.x)
-
-
-def is_diagonal(x: torch.Tensor) -> bool:  # (n, F), dense or sparse
-    """Whether x is square with one entry in every row, its own."""
-    if x.shape[0] != x.shape[1]:
+    """Whether a column is a node's own, so that what was not trained on has only zeros."""
+    n, columns = task.x.shape
+    if task.kind == "graph" or n != columns:
         return False
-    x = x.to_sparse_csr() if x.layout == torch.strided else x
-    n = len(x)
+    x = task.x.to_sparse_csr()
     return x.values().numel() == n and bool((x.col_indices() == torch.arange(n)).all())

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 import torch
+from pandas import isna
 from torch import Tensor
 
 from pgso.data.arrays import Array, are_values, check_finite, is_on_disk
@@ -103,7 +104,7 @@ def read_answers(y: Any, numbers: bool = False) -> tuple[Array, bool]:
         known = [label for label in values.tolist() if not _is_unknown(label)]
         is_number = [isinstance(label, Real) and not isinstance(label, bool) for label in known]
         if all(is_number) and any(isinstance(label, float) for label in known):
-            values = np.array([np.nan if _is_missing(v) else v for v in values], dtype=np.float64)
+            values = np.array([np.nan if isna(v) else v for v in values], dtype=np.float64)
     if values.dtype.kind == "c":
         raise InputError("y holds complex numbers; give real numbers, or classes")
     if values.dtype.kind != "f":
@@ -113,15 +114,10 @@ def read_answers(y: Any, numbers: bool = False) -> tuple[Array, bool]:
     return values, numbers or are_values(values[np.isfinite(values)])
 
 
-def _is_missing(label: Any) -> bool:
-    # pandas' NA cannot be compared, not even with itself.
-    return label is None or type(label).__name__ == "NAType" or label != label
-
-
 def _is_unknown(label: Any) -> bool:
     if isinstance(label, str | bool):
         return label in ("-1", "nan")
-    return _is_missing(label) or label == -1
+    return bool(isna(label) or label == -1)
 
 
 def as_array(values: Any, what: str = "it") -> Array:
@@ -133,5 +129,4 @@ def as_array(values: Any, what: str = "it") -> Array:
             raise InputError(f"{what} is not an array: {error}") from None
     if values.dtype == torch.bfloat16:  # which numpy does not have
         values = values.float()
-    out: Array = values.numpy(force=True)
-    return out
+    return np.asarray(values.numpy(force=True))

@@ -130,5 +130,4 @@ class NonLinks:
 
 
 def _keys(edges: Array, n: int) -> Array:
-    keys: Array = edges[1] * n + edges[0]
-    return keys
+    return np.asarray(edges[1] * n + edges[0])

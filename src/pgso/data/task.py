@@ -80,6 +80,7 @@ class Task:
     edges: Graph | Relations = field(init=False)  # what a network is applied to
     objective: Objective = field(init=False)  # what is learned and how it is scored
     answer: Answer = field(init=False)  # what y says about each item
+    has_answer: Tensor = field(init=False)  # (items,) of which something is known
     num_graphs: int = field(init=False)  # 1 for a node task
     num_nodes: int = field(init=False)  # of all graphs together
     num_edges: int = field(init=False)  # directed ones of all graphs together
@@ -96,6 +97,7 @@ class Task:
             edges=self.graph if self.relations is None else self.relations,
             objective=objective,
             answer="link" if self.kind == "link" else answer,
+            has_answer=self.y.isfinite().any(dim=1) if self.y.dim() == 2 else self.y >= 0,
             num_graphs=self.nodes_per_graph.numel(),
             num_nodes=self.graph.num_nodes,
             num_edges=self.graph.num_edges,
@@ -147,17 +149,18 @@ class Task:
         given = [name for name, value in {"x": x, "y": y, **parts}.items() if value is not None]
         if isinstance(data, tuple) and len(data) == 2 and all(hasattr(d, "columns") for d in data):
             return cls.from_frames(data[0], data[1], seed=seed, **chosen, **options)
-        is_whole = isinstance(data, Task | str | os.PathLike) or (x is None and y is None)
+        is_whole = isinstance(data, Task | str | os.PathLike) or is_collection(data)
+        is_whole = is_whole or (x is None and y is None)
         if is_whole and given:
             advice = f"leave out {' and '.join(given)}, or give a graph with x and y"
             problem = "data that are a task of their own have features, labels and a split"
             raise InputError(f"{problem}; {advice}")
-        if isinstance(data, str | os.PathLike):
-            return load_task(data, seed=seed, **chosen, **options)
-        if is_whole and not isinstance(data, Task):
-            return cls.from_data(data, seed, **chosen, **options)
         if isinstance(data, Task):
             return data.scored_by(objective, positive)
+        if isinstance(data, str | os.PathLike):
+            return load_task(data, seed=seed, **chosen, **options)
+        if is_whole:
+            return cls.from_data(data, seed, **chosen, **options)
         if options:
             raise InputError(f"a graph has no option {next(iter(options))!r}; leave it out")
         if y is None:
@@ -290,11 +293,6 @@ class Task:
 
         task = task_from_data(data, seed, target, _of_numbers(objective), name)
         return task.scored_by(objective, positive)
-
-    @property
-    def has_answer(self) -> Tensor:  # (items,) of booleans
-        """Of which nodes or graphs something is known."""
-        return self.y.isfinite().any(dim=1) if self.y.dim() == 2 else self.y >= 0
 
     def scored_by(self, objective: str | None, positive: object = None) -> Task:
         """The same with another objective, and about another of its two classes; None: as it is."""

@@ -156,7 +156,7 @@ class Blocks:
                 gamma = self.propagation.operator(letters[0])
                 made = gamma.times(self.values(letters[1:]))
             else:
-                made = self.x if self.x.layout == torch.strided else self.x.to_dense()
+                made = self.x.to_dense()
             self._values[letters] = made
         return self._values[letters]
 

@@ -64,15 +64,14 @@ class Preparation:
     def __call__(self, x: Tensor) -> Tensor:
         """Features prepared, (n, F) or (n, k); dense where those it was learned on were."""
         if self.mean is None or self.factor is None:
-            x = x if x.layout != torch.strided else x.to_sparse_csr()
+            x = x.to_sparse_csr()
             index, values = (x.crow_indices(), x.col_indices()), x.values().float()
             rows = torch.repeat_interleave(torch.arange(x.size(0)), index[0].diff())
             squares = torch.zeros(x.size(0)).index_add_(0, rows, values.square())
             values = values / squares.sqrt().clamp(min=1e-30)[rows]
             x = torch.sparse_csr_tensor(*index, values, size=x.shape, check_invariants=False)
         else:
-            x = x if x.layout == torch.strided else x.to_dense()
-            x = (x.float() - self.mean) * self.factor
+            x = (x.to_dense().float() - self.mean) * self.factor
         if self.V is not None and self.offset is not None:
             x = x @ self.V - self.offset
         return x if self.mean is None else torch.cat([x, x.new_ones(len(x), 1)], dim=1)
@@ -84,7 +83,7 @@ def _components(x: Tensor, number: int) -> tuple[Tensor, Tensor]:  # (F, k), (1,
     Of few columns they are exact, of many from a randomised decomposition of x as it is stored.
     """
     if x.size(1) <= EXACT:
-        dense = x if x.layout == torch.strided else x.to_dense()
+        dense = x.to_dense()
         mean = dense.mean(dim=0, keepdim=True)
         gram = dense.t() @ dense - len(dense) * mean.t() @ mean
         _, V = torch.linalg.eigh(gram.double())

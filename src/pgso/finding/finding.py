@@ -228,17 +228,12 @@ def find(
 
     is_task = is_path or isinstance(data, Task) or is_collection(data)
     parts = {"train": train, "val": val, "test": test}
-    beside = [name for name, part in {"x": x, "y": y, **parts}.items() if part is not None]
-    if is_task and beside:
-        raise InputError(
-            f"a dataset or task has features, labels and a split of its own; leave out "
-            f"{' and '.join(beside)}, or give a graph with x and y"
-        )
     chosen: dict[str, Any] = {"objective": objective, "positive": positive}
-    if is_path:
+    is_alone = all(part is None for part in (x, y, train, val, test))
+    if is_path and is_alone:
         task = load_task(data, root, seed, **chosen, **options)
-    elif is_task:
-        task = Task.of(data, seed=seed, **chosen)
+    elif is_task:  # what stands beside it is refused
+        task = Task.of(data, x, y, **parts, seed=seed, **chosen)
     else:
         task = task_in_memory(data, x, y, parts, **chosen)
     if head == "boosted" and task.answer == "labels":

@@ -170,8 +170,7 @@ def mixed(
 def _likeliest(P: Array, masks: Array, pull: float) -> Array:  # (n, K), (n, J) -> (K, J)
     """The weights of mixtures with the largest likelihood, for the rows that each mask picks."""
     rows = sample(len(P), MOST_ROWS)
-    if rows is not None:
-        P, masks = P[rows.numpy()], masks[rows.numpy()]
+    P, masks = P[rows], masks[rows]
     count = masks.sum(axis=0)
     weights = np.full((P.shape[1], masks.shape[1]), 1 / P.shape[1])
     for _ in range(STEPS):

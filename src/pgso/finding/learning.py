@@ -84,7 +84,7 @@ def features_to_propagate(problem: Problem, rows: Tensor) -> Tensor:  # (n, p)
         columns = torch.zeros(problem.x.size(0), len(nodes))
         columns[nodes, torch.arange(len(nodes))] = 1.0
         return columns
-    x = problem.x if problem.x.layout == torch.strided else problem.x.to_dense()
+    x = problem.x.to_dense()
     return x if len(x) <= LARGE else Preparation.of(x, COMPONENTS)(x)[:, :-1]  # without ones
 
 

@@ -264,7 +264,7 @@ class ClosedForm(nn.Module):
             assert batch is not None
             sizes = torch.bincount(batch, minlength=num_graphs or 0)
             pooling = dict(zip(form.pooling.words, form.pooling.scaling, strict=True))
-            x = (x if x.layout == torch.strided else x.to_dense()).float()
+            x = x.to_dense().float()
             x = torch.cat([x, x.new_ones(len(x), 1)], dim=1)
         relations = graph if isinstance(graph, Relations) else None
         propagation = Propagation(graph.union if isinstance(graph, Relations) else graph, relations)

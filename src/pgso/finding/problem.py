@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from pgso.data.arrays import Array, check_split, rarer_class
-from pgso.data.description import is_diagonal
+from pgso.data.description import is_identity
 from pgso.data.inputs import read_answers, read_graph
 from pgso.data.task import IN_MEMORY, Task
 from pgso.errors import InputError
@@ -49,6 +49,7 @@ class Problem(Task):
     Y: Tensor = field(init=False)  # (labels, C), 64 bits
     scale: Scale | None = field(init=False)  # how numbers are standardised; None of classes
     class_weight: Tensor | None = field(init=False)  # (C,) of a label; None: all count the same
+    judges: Tensor = field(init=False)  # items whose labels judge: of training, then of validation
 
     def __post_init__(self) -> None:
         """Make the targets of the training labels, and count the columns of the features.
@@ -64,13 +65,18 @@ class Problem(Task):
             Y = y.double().where(y.isfinite(), y.double().nanmean(dim=0).nan_to_num())
         else:
             Y = torch.nn.functional.one_hot(y, len(self.classes)).double()
-        if getattr(self.objective, "is_balanced", False):
+        if self.objective.is_balanced:
             weight = torch.ones(len(self.classes), dtype=torch.float64)
             weights = self.objective.class_weight(y).double()
             weight[: len(weights)] = weights.where(weights > 0, torch.ones_like(weights))
-        columns = self.raw.size(1) if self.categories is None else len(self.categories)
-        # The dataclass is frozen. Features are counted as they were before they were prepared.
-        vars(self).update(Y=Y, scale=scale, class_weight=weight, num_features=columns)
+        vars(self).update(  # past the check of a frozen class
+            Y=Y,
+            scale=scale,
+            class_weight=weight,
+            judges=torch.cat([self.train, self.val]),
+            # Features are counted as they were before they were prepared.
+            num_features=self.raw.size(1) if self.categories is None else len(self.categories),
+        )
 
     @classmethod
     def prepared(cls, task: Task) -> "Problem":
@@ -87,11 +93,11 @@ class Problem(Task):
         if task.categories is not None:
             x, given["columns"] = one_hot(task.x, task.categories), None
         if task.kind == "graph":
-            x = (x if x.layout == torch.strided else x.to_dense()).float()
+            x = x.to_dense().float()
             ready = torch.cat([x, x.new_ones(len(x), 1)], dim=1)
         else:
             is_large = len(task.train) > MANY_LABELS and x.size(1) > COMPONENTS
-            has_features = not is_diagonal(x)
+            has_features = not is_identity(task)
             if is_large and not has_features:
                 ready = coordinates(task.graph, COMPONENTS)
             else:
@@ -155,11 +161,6 @@ class Problem(Task):
         """Whether a score is not worse than another one, where both are defined."""
         merit = self.objective.merit
         return score is None or other is None or merit(score) >= merit(other)
-
-    @property
-    def judges(self) -> Tensor:
-        """The items whose labels judge: those of training, then those of validation."""
-        return torch.cat([self.train, self.val])
 
     def names_of(self, source: str, count: int) -> list[str]:
         """The names of a block's columns: of x, of the labels or of the structure."""
@@ -274,9 +275,8 @@ class Readout:
         guess = cls(0.0, problem.Y.mean(dim=0), prior, None)
         if loo is None:
             return guess
-        y, said, rows = problem.y[problem.train], loo, sample(len(loo), ROWS)
-        if rows is not None:
-            said, y = loo[rows], y[rows]
+        rows = sample(len(loo), ROWS)
+        said, y = loo[rows], problem.y[problem.train][rows]
         factor = fit_temperature(
             lambda factor: float(losses(problem, replace(guess, factor=factor)(said), y).mean()),
             TEMPERATURES,
@@ -325,7 +325,10 @@ class Said(NamedTuple):
 
 
 def evidence_of(
-    problem: Problem, incumbent: Said, challengers: Sequence[Said], judges: Tensor | None = None
+    problem: Problem,
+    incumbent: Said,
+    challengers: Sequence[Said],
+    judges: Tensor | slice = slice(None),  # a mask of the labels that judge
 ) -> list[Evidence]:
     """The evidence of challengers against the incumbent: by the mean of their losses.
 
@@ -333,10 +336,8 @@ def evidence_of(
     together, a mean says nothing. The incumbent's errors are correlated by rank (Spearman) with the
     change that a challenger makes; one that knows nothing has a correlation of 0, or less, whatever
     the tails. Each test has half of the risk. Ranks see the smallest change, so that they count
-    only where the loss gains what a reader would call a gain. ``judges``: a mask, None for all.
+    only where the loss gains what a reader would call a gain.
     """
-    if judges is None:
-        judges = torch.ones(len(incumbent.losses), dtype=torch.bool)
     incumbent, *challengers = [
         Said(one.losses[judges], None if one.values is None else one.values[judges])
         for one in (incumbent, *challengers)

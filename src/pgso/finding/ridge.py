@@ -101,10 +101,8 @@ class Spectrum:
     def losses(self, Y: Tensor, penalties: Sequence[float]) -> Tensor:  # (number of penalties,)
         """The mean squared leave-one-out error of each penalty, over ``ROWS`` rows at most."""
         centred = Y - Y.mean(dim=0)
-        coordinates = self.U.t() @ centred
-        U, rows = self.U, sample(len(Y), ROWS)
-        if rows is not None:
-            U, centred = U[rows], centred[rows]
+        coordinates, rows = self.U.t() @ centred, sample(len(Y), ROWS)
+        U, centred = self.U[rows], centred[rows]
         shrink = self.values.unsqueeze(1) / (self.values.unsqueeze(1) + Y.new_tensor(penalties))
         leverage = (1 / len(Y) + U.square() @ shrink).clamp(max=1 - 1e-12)  # (rows, penalties)
         # All penalties in one product: U is read once.
@@ -235,10 +233,10 @@ def choose_scales(blocks: Sequence[Block], Y: Tensor, sweeps: int = 2) -> tuple[
     return shares_of(scales)
 
 
-def sample(n: int, size: int) -> Tensor | None:
-    """Some of n rows, the same ones each time; None if all may be used."""
+def sample(n: int, size: int) -> Tensor | slice:
+    """Some of n rows, the same ones each time; all of them if all may be used."""
     if n <= size:
-        return None
+        return slice(None)
     return torch.randperm(n, generator=torch.Generator().manual_seed(0))[:size]
 
 

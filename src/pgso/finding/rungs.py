@@ -67,17 +67,17 @@ class Search(Protocol):
 class Context(NamedTuple):
     """What a sentence about the kept rung may refer to."""
 
-    gain: str = ""  # over GCN's own operator, in brackets; empty: none that can be seen
-    gained: float = 0.0  # the same as a number, positive where it is better
-    graph: GraphStatistics | None = None
-    rest: str = ""  # what the best other rung could gain, in brackets
-    over: str = ""  # the rung that it was climbed from
-    direction: bool = True  # whether it beats the best rung that ignores direction
+    gain: str  # over GCN's own operator, in brackets; empty: none that can be seen
+    gained: float  # the same as a number, positive where it is better
+    graph: GraphStatistics
+    rest: str  # what the best other rung could gain, in brackets
+    over: str  # the rung that it was climbed from
+    direction: bool  # whether it beats the best rung that ignores direction
 
     @property
     def homophily(self) -> float:
         """Adjusted homophily of the known labels; 0 where it says nothing."""
-        return 0.0 if self.graph is None else self.graph.adjusted_homophily or 0.0
+        return self.graph.adjusted_homophily or 0.0
 
     @property
     def who(self) -> str:
@@ -115,7 +115,7 @@ def features(search: Search) -> Iterator[Rung]:
 
 
 def _features_say(rung: RungRecord, context: Context) -> str:
-    is_many = context.graph is not None and context.graph.num_graphs > 1
+    is_many = context.graph.num_graphs > 1
     what = "the features of nodes, or how many there are" if is_many else "the features"
     cannot = f"we cannot show that the graph adds anything{context.rest}"
     gain = context.gain if context.gained > 0 else ""
@@ -132,7 +132,7 @@ def own(search: Search) -> Iterator[Rung]:
 
 def _own_says(rung: RungRecord, context: Context) -> str:
     homophily, why = context.homophily, "What surrounds a node tells its label"
-    if context.graph is not None and context.graph.num_graphs > 1:
+    if context.graph.num_graphs > 1:
         why = "What surrounds their nodes tells the graphs apart"
     elif homophily >= UNLIKE:
         why = "Neighbours are alike"
@@ -176,7 +176,7 @@ def structure(search: Search) -> Iterator[Rung]:
 def _structure_says(rung: RungRecord, context: Context) -> str:
     if rung.family != "structure":
         return "Degrees and other columns of the graph's structure add to that."
-    is_many = context.graph is not None and context.graph.num_graphs > 1
+    is_many = context.graph.num_graphs > 1
     what = "The structure of a graph" if is_many else "The place of a node in the graph"
     return f"{what} matters: {', '.join(rung.blocks)}{context.gain}."
 

@@ -53,12 +53,12 @@ def verdict_of(
     reference: RungRecord,
     rungs: Sequence[RungRecord],
     objective: Objective,
-    graph: GraphStatistics | None = None,
+    graph: GraphStatistics,
     over: str = "",
     direction: bool = True,
 ) -> str:
     """What the labels follow, what to use, and how much another rung could gain."""
-    if graph is not None and graph.num_edges == 0:
+    if graph.num_edges == 0:
         return "The graph has no edges, labels follow the features: use no graph."
     gained = None if reference.points is None else -reference.points
     gain = difference(gained or 0.0, objective)
@@ -71,8 +71,8 @@ def verdict_of(
         surely = other.p is not None and other.p <= RISK and best.p is not None
         why = "which is within chance" if surely else "which is not significant"
         why = f"{other.name}: {more}, {why}"
-        labels = "" if graph is None else f" with {graph.num_labels:,} labels"
-        left, rest = f"The best alternative, {why}.", f" (best alternative, {why}{labels})"
+        left = f"The best alternative, {why}."
+        rest = f" (best alternative, {why} with {graph.num_labels:,} labels)"
     if best.adds and not best.hops:  # what was added left no operator in place
         best = best.model_copy(update={"family": best.adds[0], "adds": best.adds[1:]})
     says = FAMILIES[best.family].says
@@ -196,17 +196,14 @@ def leaks_of(problem: Problem) -> tuple[str, ...]:
     another name. For classes each column gets a decision tree with a leaf per class; for numbers
     its rank correlation counts.
     """
-    labelled, rows = problem.judges, sample(len(problem.judges), MOST_LABELS)
+    labelled = problem.judges
     is_open = problem.kind == "node" and problem.has_features and problem.answer != "labels"
     if not is_open or len(labelled) < FEWEST_FOR_A_LEAK:
         return ()
-    labelled = labelled if rows is None else labelled[rows]
-    y = problem.y[labelled].numpy()
-    x = problem.raw
-    if x.layout == torch.strided:
-        values: Array = x[labelled].numpy()
-    else:
-        values = as_scipy(x)[labelled.numpy()].toarray()
+    labelled = labelled[sample(len(labelled), MOST_LABELS)]
+    y, x = problem.y[labelled].numpy(), problem.raw
+    is_dense = x.layout == torch.strided
+    values = x[labelled].numpy() if is_dense else as_scipy(x)[labelled.numpy()].toarray()
     if problem.classes:
         counts = np.bincount(y)
         if (counts > 0).sum() < 2 or counts[counts > 0].min() < FEWEST_OF_A_CLASS:

@@ -51,8 +51,7 @@ class Accuracy(Classification):
     evidence = "sign"
 
     def errors(self, out: Array, y: Array) -> Array:
-        wrong: Array = out.argmax(axis=1) != y
-        return wrong
+        return np.asarray(out.argmax(axis=1) != y)
 
     def score(self, out: Array, y: Array) -> float | None:
         return int(np.count_nonzero(out.argmax(axis=1) == y)) / len(y) if len(y) else None

@@ -84,8 +84,7 @@ class Regression(ColumnObjective):
         error = ((out - y) / np.where(varies, spread, 1)) ** 2
         has_value = np.isfinite(error)
         total = np.where(has_value, error, 0).sum(axis=1)
-        means: Array = (total / np.maximum(has_value.sum(axis=1), 1))[has_value.any(axis=1)]
-        return means
+        return np.asarray(total / np.maximum(has_value.sum(axis=1), 1))[has_value.any(axis=1)]
 
 
 class MeanAbsoluteError(Regression):
@@ -98,8 +97,7 @@ class MeanAbsoluteError(Regression):
 
     def errors(self, out: Array, y: Array) -> Array:  # (n,)
         """The roots of squared errors: absolute ones, where there is one target."""
-        errors: Array = np.sqrt(super().errors(out, y))
-        return errors
+        return np.sqrt(super().errors(out, y))
 
     def of_target(self, out: Array, y: Array) -> float | None:
         return float(np.abs(out - y).mean())

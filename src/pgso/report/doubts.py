@@ -45,30 +45,28 @@ def doubts(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> list[str
             "was still rising; train longer with "
             f"{f'--epochs {longer}' if is_typed else f'epochs={longer}'}"
         )
-    return [*said, *_of_data(data)]
+    return [*said, *(_of_data(data[0]) if data else ())]
 
 
 def doubts_of_finding(finding: FindingRecord) -> list[str]:
     """The same for what ``find`` keeps."""
     best, data, objective = finding.kept, finding.data, finding.objective
-    lacks = ["trees"] if finding.head == "boosted" else []
+    said, lacks = [], ["trees"] if finding.head == "boosted" else []
     for word, noun in (("labels", "labels of neighbours"), ("structure", "structural columns")):
         lacks += [noun] if any(word in block for block in best.blocks) else []
-    beyond = []
     if lacks:
         what = f"a network of it has no {' and no '.join(lacks)}, and may score lower"
-        beyond = [f"use the closed form (--save): {what}"]
+        said.append(f"use the closed form (--save): {what}")
     if data is None:
-        return beyond
+        return said
+    spread, guess = data.baseline(GRAPH), data.baseline(GUESS)
     if best.test is not None and finding.signal != "neither":
         # A model of features alone: another one that is as good says nothing.
         without = FEATURES if best.family == "features" else None
-        who, merit = "what find keeps is no", objective.merit(best.test)
-        rivals = _not_better(merit, [data], objective, who, without)
-        return [*beyond, *rivals, *_of_data([data])]
-    # The verdict says that features say nothing; the labels of neighbours may.
-    said, spread, guess = [], data.baseline(GRAPH), data.baseline(GUESS)
-    if spread is not None and guess is not None and finding.kind != "graph":
+        merit = objective.merit(best.test)
+        said += _not_better(merit, [data], objective, "what find keeps is no", without)
+    elif spread is not None and guess is not None and finding.kind != "graph":
+        # The verdict says that features say nothing; the labels of neighbours may.
         parts = ((spread.val, guess.val), (spread.test, guess.test))
         if all(None not in p and objective.merit(p[0]) > objective.merit(p[1]) for p in parts):
             said.append(
@@ -76,7 +74,7 @@ def doubts_of_finding(finding: FindingRecord) -> list[str]:
                 f"{objective.written(spread.test)} on test: the graph says what these features do "
                 "not; try find without them"
             )
-    return [*beyond, *said, *_of_data([data])]
+    return [*said, *_of_data(data)]
 
 
 def _of_scores(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> list[str]:
@@ -146,22 +144,21 @@ def _not_better(
     yield f"{sentences[as_good[0]]} ({objective.written(scores[as_good[0]])}){after}"
 
 
-def _of_data(data: Sequence[DataRecord]) -> Iterator[str]:
-    for record in data[:1]:
-        for entry in record.classes:
-            if entry.name.lower() in MISSING:
-                yield (
-                    f"a class is called {entry.name!r}; if that stands for labels that are not "
-                    "known, leave their cells empty"
-                )
-        rare = min(record.classes, key=lambda entry: entry.train, default=None)
-        if rare is not None and rare.train < FEW:
-            plural = "" if rare.train == 1 else "s"
-            noun = "class" if record.answer == "class" else "label"
+def _of_data(record: DataRecord) -> Iterator[str]:
+    for entry in record.classes:
+        if entry.name.lower() in MISSING:
             yield (
-                f"the {noun} {rare.name!r} has {rare.train} training example{plural}: its scores "
-                "are mostly luck"
+                f"a class is called {entry.name!r}; if that stands for labels that are not known, "
+                "leave their cells empty"
             )
+    rare = min(record.classes, key=lambda entry: entry.train, default=None)
+    if rare is not None and rare.train < FEW:
+        plural = "" if rare.train == 1 else "s"
+        noun = "class" if record.answer == "class" else "label"
+        yield (
+            f"the {noun} {rare.name!r} has {rare.train} training example{plural}: its scores "
+            "are mostly luck"
+        )
 
 
 def nothing_found(record: RunRecord) -> bool:

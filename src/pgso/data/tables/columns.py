@@ -133,11 +133,6 @@ class Preparation(BaseModel):
 
     columns: tuple[Column, ...] = ()
 
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """The names of the columns of x."""
-        return tuple(name for column in self.columns for name in column.outputs)
-
     def apply(self, table: Table) -> Array:  # (rows, F), 32 bits
         """The features of a table, which may have other columns too, in another order."""
         columns = [column for column in self.columns if column.kind != "leave out"]
@@ -145,7 +140,8 @@ class Preparation(BaseModel):
         if lost is not None:
             problem = f"{table.path} has no column {lost!r}, which the model was trained with"
             raise InputError(f"{problem}; add it (cells may be empty)")
-        check_dense(len(table.lines), len(self.outputs), f"{table.path}: features")
+        width = sum(len(column.outputs) for column in columns)
+        check_dense(len(table.lines), width, f"{table.path}: features")
         none = np.empty((len(table.lines), 0), np.float32)
         return np.hstack([none, *(each.values(table).astype(np.float32) for each in columns)])
 
@@ -154,10 +150,10 @@ def prepared(
     table: Table, train: Array, kinds: Mapping[str, str], fitted: Preparation | None = None
 ) -> dict[str, Any]:
     """The features of a table for :meth:`Task.from_arrays`, fitted before or on training rows."""
-    gaps = {name: int(table.parsed(name).gaps.sum()) for name in table.names}
     if fitted is not None:
-        x, columns = fitted.apply(table), fitted.outputs
-        return {"x": x, "columns": columns, "preparation": fitted, "gaps": gaps}
+        x, names = fitted.apply(table), [name for each in fitted.columns for name in each.outputs]
+        gaps = {name: int(table.parsed(name).gaps.sum()) for name in table.names}
+        return {"x": x, "columns": tuple(names), "preparation": fitted, "gaps": gaps}
     kinds = {name: kind for name, kind in kinds.items() if name in table.names or name != "rows"}
     for name, kind in kinds.items():
         if name not in table.names:
@@ -291,5 +287,4 @@ def days_of(cells: Array, date_format: str) -> Array:  # (rows,)
     form = "ISO8601" if date_format == ISO else date_format
     moments = pd.to_datetime(pd.Series(some, dtype=object), format=form, errors="coerce", utc=True)
     stamps = moments.dt.tz_localize(None).to_numpy().astype("datetime64[us]")
-    days: Array = np.where(np.isnat(stamps), np.nan, stamps.astype(np.int64) / 1e6 / 86400)
-    return days
+    return np.where(np.isnat(stamps), np.nan, stamps.astype(np.int64) / 1e6 / 86400)

@@ -68,8 +68,7 @@ class Table:
 
     def cells(self, name: str) -> Array:  # (rows,) of text
         """One column."""
-        out: Array = self.frame[name].to_numpy()
-        return out
+        return np.asarray(self.frame[name].to_numpy())
 
     def named(self, words: Sequence[str]) -> str | None:
         """The column that is called by the first of some words that is there, in any case."""
