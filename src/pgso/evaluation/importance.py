@@ -14,7 +14,7 @@ from pgso.data import Task
 from pgso.data.arrays import Array
 from pgso.data.description import is_identity
 from pgso.errors import InputError
-from pgso.evaluation.statistics import LEVEL, holm, holm_levels, t_confidence
+from pgso.evaluation.statistics import LEVEL, holm_with_levels, t_confidence
 from pgso.graph import Graph, Relations
 from pgso.models.build import Model
 from pgso.models.gnn import GNN
@@ -213,8 +213,7 @@ def importances_of(shuffled: Sequence[Shuffled]) -> list[FeatureImportance]:
         over_shuffles = 1 - t_confidence(changes.mean(axis=1), one_more=True)
         chances.append(min(1.0, 2 * max(over_items, over_shuffles)))
     importances = []
-    tests = zip(shuffled, holm(chances), holm_levels(chances), strict=True)
-    for (name, costs, _), p, level in tests:
+    for (name, costs, _), (p, level) in zip(shuffled, holm_with_levels(chances), strict=True):
         mean, repeats = float(costs.mean()), len(costs)
         one_more = float(costs.std(ddof=1)) * (1 + 1 / repeats) ** 0.5
         half = float(stdtrit(repeats - 1, (1 + level) / 2)) * one_more

@@ -56,16 +56,8 @@ class Loop:
     scored: Tensor  # the nodes, graphs or rows of pairs whose outputs an evaluation needs
     place: Place
 
-    def __post_init__(self) -> None:
-        if self.place.num_ranks > 1 and not self.spec.sample:
-            raise InputError(
-                f"{self.place.num_ranks} processes share sampled batches of nodes: add --sample "
-                "15,10 (in Python sample=(15, 10)), or start one process without torchrun"
-            )
-        self.prepare()
-
     @abstractmethod
-    def prepare(self) -> None:
+    def __post_init__(self) -> None:
         """Move to the device what every epoch needs there."""
 
     @abstractmethod
@@ -84,7 +76,7 @@ class Loop:
 class WholeGraph(Loop):
     """All nodes at once: one loss an epoch; validation's loss is of the same pass."""
 
-    def prepare(self) -> None:
+    def __post_init__(self) -> None:
         task = self.task.to(self.place.device)
         self.x, self.graph, self.scored = task.x, task.edges, self.scored.to(self.place.device)
         self.train, self.val = task.train, task.val
@@ -126,7 +118,7 @@ class WholeGraph(Loop):
 class Graphs(Loop):
     """Batches of graphs, in an order that is drawn anew every epoch."""
 
-    def prepare(self) -> None:
+    def __post_init__(self) -> None:
         self.batch_size, self.device = self.spec.batch_size, self.place.device
         self.scored_batches = [self.task.batch(k) for k in self.scored.split(EVALUATED_AT_ONCE)]
 
@@ -159,7 +151,7 @@ class Links(Loop):
     The links of the graph train; links that were taken out of it validate and test.
     """
 
-    def prepare(self) -> None:
+    def __post_init__(self) -> None:
         task, device = self.task, self.place.device
         assert task.pairs is not None
         self.links = task.graph.edge_index[:, task.train]  # (2, L), on the CPU
@@ -190,7 +182,7 @@ class Links(Loop):
 class Sampled(Loop):
     """Batches of nodes with some of their neighbours; every process takes a share of each."""
 
-    def prepare(self) -> None:
+    def __post_init__(self) -> None:
         spec, sample = self.spec, self.spec.sample or ()
         if len(sample) != spec.num_layers:
             raise InputError(

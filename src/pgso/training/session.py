@@ -74,6 +74,11 @@ class Session:
         shown = task  # to the loop: targets on their scale, and validation that S may learn on
         if scale is not None or not bool(self.selection.teaches.all()):
             shown = replace(task, y=learned_y, val=task.val[self.selection.teaches])
+        if self.place.num_ranks > 1 and not spec.sample:
+            raise InputError(
+                f"{self.place.num_ranks} processes share sampled batches of nodes: add --sample "
+                "15,10 (in Python sample=(15, 10)), or start one process without torchrun"
+            )
         make_loop = Sampled if spec.sample else LOOPS[task.kind]
         self.loop = make_loop(spec, shown, self.criterion, self.scored, self.place)
         if any(isinstance(p, UninitializedParameter) for p in self.model.parameters()):
@@ -118,7 +123,8 @@ class Session:
 
     def operators(self) -> tuple[SevenNumbers, ...]:
         """The current S of every operator: means where it has many values."""
-        return tuple(seven_numbers(gso.S.detach()) for gso in self.gsos)
+        values = (gso.S.detach() for gso in self.gsos)
+        return tuple(tuple((S if S.dim() == 1 else S.flatten(1).mean(1)).tolist()) for S in values)
 
     def by_part(self, values: Tensor) -> dict[str, Tensor]:
         """What belongs to the scored items, cut into train, val and test."""
@@ -137,8 +143,7 @@ class Session:
         self.place.average(self._statistics)
         out, val_loss = self.evaluate()
         self._check_finite("validation loss", val_loss)
-        values = [gso.S.detach().cpu() for gso in self.gsos]
-        operators = tuple(map(seven_numbers, values))
+        operators = self.operators()
         self._check_finite("operator", *chain(*operators))
         parts = self.by_part(out)
         scores: dict[str, float | None] = dict.fromkeys(("train", "val", "test"))
@@ -147,7 +152,7 @@ class Session:
         for name, value in {"loss": loss, **scores, "parameters": operators}.items():
             self._curves[name].append(value)
         if self.is_certifiable:
-            self._uncertified.append(values)
+            self._uncertified.append([gso.S.detach().cpu() for gso in self.gsos])
         merit = self.selection.merit(parts["val"], scores["val"], val_loss)
         if merit > self.best_merit:
             self.best_merit, self.best_epoch = merit, self.epoch
@@ -233,12 +238,6 @@ class Session:
         torch.set_rng_state(state["random"])
         if self.device.type == "cuda" and state["random_cuda"] is not None:
             torch.cuda.set_rng_state(state["random_cuda"], self.device)
-
-
-def seven_numbers(S: Tensor) -> SevenNumbers:
-    """S as plain floats: means where it has many values."""
-    means: SevenNumbers = tuple((S if S.dim() == 1 else S.flatten(1).mean(1)).tolist())
-    return means
 
 
 def certified_ends(graph: Graph, by_epoch: Sequence[Tensor]) -> list[tuple[float, float]]:
