@@ -169,9 +169,10 @@ class Predictor:
             scale = network.scale
             out = out if scale is not None and scale.needs_64_bits else out.float()
         else:
-            from pgso.training.loops import predict_outputs
+            from pgso.models.build import predict_outputs
 
-            out = predict_outputs(network, task)
+            with torch.no_grad():
+                out = predict_outputs(network, task)
             if self.scale is not None:
                 out = self.scale.decode(out)
             else:

@@ -82,6 +82,7 @@ class Session:
         make_loop = Sampled if spec.sample else LOOPS[task.kind]
         self.loop = make_loop(spec, shown, self.criterion, self.scored, self.place)
         if any(isinstance(p, UninitializedParameter) for p in self.model.parameters()):
+            self.model.eval()
             self.loop.outputs(self.model)  # lazy layers find their widths
         self.network = self.model  # its gradients are averaged over all processes
         if self.place.num_ranks > 1 and any(p.requires_grad for p in self.model.parameters()):
@@ -91,7 +92,6 @@ class Session:
         self.optimiser = torch.optim.Adam(self.learning.groups, fused=True)
         # To walk through a model takes as long as a copy of it, so these are listed once.
         self._tensors = tensors_of(self.model)
-        self._parameters = list(self.model.parameters())
         # Running statistics only: of three processes, the mean of a fixed S may be another number.
         self._statistics = [v for k, v in self.model.named_buffers() if ".running_" in f".{k}"]
         if spec.max_radius is not None:
@@ -170,8 +170,7 @@ class Session:
             if not steps:
                 mean = self._mean_of_processes(loss)
             held_out = self.loop.held_out_loss(self.model) if self.learning.on_validation else None
-            for parameter in self._parameters:
-                parameter.grad = None
+            self.optimiser.zero_grad()
             self.learning.backward(loss, held_out, self.epoch)
             if held_out is not None:  # torch averages the gradients of the other loss alone
                 self.place.average(scalar.grad for scalar in self.learning.scalars)
@@ -199,7 +198,9 @@ class Session:
 
     def evaluate(self) -> tuple[Tensor, float]:
         """The outputs of every part of the split, in the targets' unit, and the validation loss."""
-        out, scale = self.loop.outputs(self.model), self.criterion.scale
+        self.model.eval()
+        with torch.no_grad():
+            out, scale = self.loop.outputs(self.model), self.criterion.scale
         val_loss = self.criterion(self.by_part(out)["val"], self.learned_val).item()
         return out if scale is None else scale.decode(out), val_loss
 
