@@ -5,8 +5,8 @@ from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
+from torch_geometric.utils import to_scipy_sparse_matrix
 
 from pgso.data.description import describe, sketch_of
 from pgso.data.load import task_of
@@ -106,13 +106,10 @@ def surroundings(graph: Graph) -> Subgraph:
     The centre has at most a quarter as many neighbours as there is room for: a hub would show a
     star and nothing else.
     """
-    n = graph.num_nodes
-    target, source = graph.edge_index.flip(0).numpy(force=True)
-    weight = graph.entries.new_ones(len(source)) if graph.weight is None else graph.edge_weight
-    assert weight is not None
-    A = csr_array((weight.numpy(force=True), (target, source)), shape=(n, n))
+    edge_index = graph.edge_index.flip(0)  # rows are targets
+    A = to_scipy_sparse_matrix(edge_index, graph.edge_weight, graph.num_nodes).tocsr()
     neighbours = np.diff(A.indptr)
-    room = max(SHOWN // 4, int(neighbours.min(initial=n)), 2)
+    room = max(SHOWN // 4, int(neighbours.min()), 2)
     centre = int(np.where(neighbours <= room, neighbours, -1).argmax())
     nodes = breadth_first_order(A, centre, return_predecessors=False)[:SHOWN]
     return {
