@@ -234,7 +234,9 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
     first = [certified_ends(task.graph, [gso.S.detach().cpu()]) for gso in certified]
     if checkpoint is not None:
         checkpoint.load(session)
-        if place.total(session.epoch) != session.epoch * place.num_ranks:
+        mean_epoch = torch.tensor(session.epoch, dtype=torch.float64, device=place.device)
+        place.average([mean_epoch])
+        if mean_epoch.item() != session.epoch:
             raise InputError(
                 f"the processes see different checkpoints at {checkpoint.path}; "
                 "choose a folder that all machines share with --out"

@@ -183,9 +183,11 @@ class Session:
         return mean if len(steps) < 2 else self._mean_of_processes(total / seen)
 
     def _mean_of_processes(self, loss: Tensor) -> float:
-        mean = self.place.total(loss.item()) / self.place.num_ranks
-        self._check_finite("loss", mean)
-        return mean
+        mean = loss.detach().double().clone()
+        self.place.average([mean])
+        value = mean.item()
+        self._check_finite("loss", value)
+        return value
 
     def _check_finite(self, what: str, *values: float) -> None:
         """Stop here rather than train on: soon all would be NaN."""
