@@ -7,7 +7,7 @@ from scipy import stats
 
 from pgso.evaluation.statistics import (
     holm,
-    holm_levels,
+    holm_with_levels,
     spread,
     t_interval,
     t_test,
@@ -81,7 +81,7 @@ def test_holm_lies_between_no_correction_and_bonferroni(p):
 @given(family=st.lists(samples, min_size=1, max_size=4))
 def test_a_corrected_interval_leaves_out_0_if_and_only_if_its_corrected_p_is_small(family):
     p = [t_test(values) for values in family]
-    for values, corrected, level in zip(family, holm(p), holm_levels(p), strict=True):
+    for values, (corrected, level) in zip(family, holm_with_levels(p), strict=True):
         if math.isclose(corrected, 0.05, rel_tol=1e-6):
             continue
         low, high = t_interval(values, level)

@@ -8,10 +8,10 @@ from safetensors.torch import save, save_file
 from pgso import fit
 from pgso.data import load_task
 from pgso.errors import InputError
+from pgso.models.build import predict_outputs
 from pgso.predictors import load
 from pgso.predictors.inputs import fitted
 from pgso.records import NUMERICS, RunSpec
-from pgso.training.loops import predict_outputs
 from pgso.training.session import Checkpoint, Session
 from tests.training.tasks import karate, load_model, minesweeper, shapes
 
@@ -162,7 +162,7 @@ def test_a_saved_model_gives_the_recorded_score(spec, shapes_root, tmp_path):
     assert loaded == expected
     task = load_task(spec.dataset, shapes_root, spec.seed, **spec.data_options)
     fitted(load(file), task)
-    logits, y = predict_outputs(model, task).numpy(), task.y.numpy()
+    logits, y = predict_outputs(model, task).detach().numpy(), task.y.numpy()
     assert task.objective.score(logits[task.test], y[task.test]) == record.test
     assert task.objective.score(logits[task.val], y[task.val]) == record.val
     assert tuple(header["classes"]) == task.classes

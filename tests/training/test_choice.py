@@ -59,8 +59,11 @@ def chosen_of(spec, vals, sure, metric="accuracy"):
         session = SimpleNamespace(spec=candidate, name=name)
         return choice.Trained(session, RunRecord(spec=candidate, metric=metric, val=vals[name]))
 
-    with patch.object(choice, "confidence_of", lambda _, one: sure[one.session.name]):
-        best, _, candidate = choice.choose(spec, train, lambda: PROPOSED)
+    with (
+        patch.object(choice, "confidence_of", lambda _, one: sure[one.session.name]),
+        patch.object(choice, "candidates_of", lambda *_: PROPOSED),
+    ):
+        best, _, candidate = choice.choose(spec, load_task("karate"), train)
     return best.session.name, asked, candidate
 
 

@@ -7,11 +7,11 @@ import torch
 from pgso.data import load_task
 from pgso.data.dataset import suited
 from pgso.errors import InputError
+from pgso.models.build import predict_outputs
 from pgso.objectives import OBJECTIVES
 from pgso.records import RunSpec
 from pgso.training.fit import fit
 from pgso.training.learning import Criterion
-from pgso.training.loops import predict_outputs
 from pgso.training.session import Session
 from tests.training.tasks import karate, load_model, minesweeper
 
@@ -71,7 +71,7 @@ def test_a_saved_model_gives_the_recorded_score(objective, folders, tmp_path):
     model, loaded, header = load_model(tmp_path / "best.safetensors")
     assert loaded == suited(spec)
     task = load_task(spec.dataset, task=spec.task, objective=spec.objective, **spec.data_options)
-    out = predict_outputs(model, task)
+    out = predict_outputs(model, task).detach()
     if header["scale"] is not None:
         out = out * torch.tensor(header["scale"]["sd"]) + torch.tensor(header["scale"]["mean"])
     score = objective.score(out[task.test].numpy(), task.y[task.test].numpy())

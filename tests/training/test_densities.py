@@ -8,15 +8,23 @@ from pgso import Graph, RunSpec, fit, load_task
 from pgso.records import Store
 from pgso.records.record import without_spectra
 from pgso.spectrum import density
+from pgso.training import pages
 from pgso.training.fit import on_base
 from pgso.training.pages import (
     FRAMES,
     POINTS,
     SHOWN,
     complete_spectra,
-    spectra_of,
     surroundings,
 )
+
+
+@pytest.fixture
+def spectra_of(tmp_path):
+    """The spectra of runs, by the key of their spec."""
+    return lambda runs: {
+        run.spec.key: run.spectra for run in complete_spectra(runs, Store(tmp_path))
+    }
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +33,7 @@ def runs():
     return [fit(spec.but(operator=name)) for name in ("fixed", "mpgso")]
 
 
-def test_densities_follow_every_operator_through_the_run(runs):
+def test_densities_follow_every_operator_through_the_run(runs, spectra_of):
     actual = spectra_of(runs)[runs[1].spec.key]
     assert len(actual["start"]) == len(actual["learned"]) == 2
     for layer in (0, 1):
@@ -37,27 +45,28 @@ def test_densities_follow_every_operator_through_the_run(runs):
             assert np.trapezoid(frame["density"], frame["grid"]) == pytest.approx(1, abs=1e-6)
 
 
-def test_a_fixed_operator_has_one_density(runs):
+def test_a_fixed_operator_has_one_density(runs, spectra_of):
     actual = spectra_of(runs)[runs[0].spec.key]
     assert actual["by_epoch"] == []
     assert actual["start"] == actual["learned"]
 
 
-def test_what_is_computed_is_stored_and_not_computed_again(runs, tmp_path):
+def test_what_is_computed_is_stored_and_not_computed_again(runs, tmp_path, monkeypatch):
     store = Store(tmp_path)
     complete = complete_spectra(runs, store)
     assert [store.get(run.spec).spectra for run in runs] == [run.spectra for run in complete]
     assert not without_spectra(complete)
-    assert spectra_of(complete) == {}
+    monkeypatch.setattr(pages, "density", None)
+    assert complete_spectra(complete, store) == complete
 
 
-def test_a_mean_over_the_nodes_is_not_shown_as_an_operator(runs):
+def test_a_mean_over_the_nodes_is_not_shown_as_an_operator(runs, spectra_of):
     record = runs[1]
     several = record.model_copy(update={"spec": record.spec.but(shape="node")})
-    assert spectra_of([several]) == {}
+    assert spectra_of([several]) == {several.spec.key: None}
 
 
-def test_a_network_on_another_matrix_has_the_densities_of_that_matrix(runs):
+def test_a_network_on_another_matrix_has_the_densities_of_that_matrix(runs, spectra_of):
     record = runs[0]
     other = record.model_copy(update={"network": {"base": "ppr"}})
     graph = on_base(load_task("karate"), "ppr").graph
@@ -67,7 +76,7 @@ def test_a_network_on_another_matrix_has_the_densities_of_that_matrix(runs):
         np.testing.assert_allclose(actual["start"][0]["grid"], grid, rtol=1e-6)
 
 
-def test_terms_on_a_relation_have_no_spectrum_of_all_edges(runs):
+def test_terms_on_a_relation_have_no_spectrum_of_all_edges(runs, spectra_of):
     other = runs[0].model_copy(update={"network": {"terms": ("self", "mean@cites")}})
     assert spectra_of([other])[other.spec.key] == {}
 

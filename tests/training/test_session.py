@@ -4,10 +4,11 @@ import pytest
 import torch
 
 from pgso.data import load_task
+from pgso.models import build
+from pgso.models.build import predict_outputs
 from pgso.spectrum import gershgorin_interval
 from pgso.training import loops
 from pgso.training import session as sessions
-from pgso.training.loops import predict_outputs
 from pgso.training.session import Divergence, Session, tensors_of
 from tests.training.tasks import karate, minesweeper, shapes
 
@@ -73,7 +74,7 @@ def test_scores_are_those_of_the_predictions():
     session = session_of(minesweeper())
     session.run_epoch()
     task = session.task
-    logits = predict_outputs(session.model, task)
+    logits = predict_outputs(session.model, task).detach()
     for part in ("train", "val", "test"):
         index = getattr(task, part)
         expected = task.objective.score(logits[index].numpy(), task.y[index].numpy())
@@ -82,6 +83,7 @@ def test_scores_are_those_of_the_predictions():
 
 def test_graphs_are_scored_alike_one_by_one_or_all_at_once(shapes_root, monkeypatch):
     monkeypatch.setattr(loops, "EVALUATED_AT_ONCE", 5)
+    monkeypatch.setattr(build, "EVALUATED_AT_ONCE", 3)
     session = session_of(shapes(), shapes_root)
     session.run_epoch()
     task = session.task
@@ -134,7 +136,7 @@ def test_the_best_epoch_is_chosen_on_validation_and_its_weights_are_kept():
         for name, tensor in tensors_of(session.model).items():
             tensor.copy_(session.best_weights[name])
     task = session.task
-    logits = predict_outputs(session.model, task)[task.test]
+    logits = predict_outputs(session.model, task)[task.test].detach()
     actual = task.objective.score(logits.numpy(), task.y[task.test].numpy())
     assert actual == session.curves["test"][session.best_epoch]
 

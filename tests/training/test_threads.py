@@ -38,7 +38,7 @@ def test_a_large_graph_takes_what_threads_there_are_unless_others_run_beside(tmp
     assert record.versions["threads"] == "1"
 
 
-def test_spectra_of_a_small_graph_do_not_keep_several_cores_busy(monkeypatch):
+def test_spectra_of_a_small_graph_do_not_keep_several_cores_busy(monkeypatch, tmp_path):
     used = []
     real = pages.density
 
@@ -47,7 +47,7 @@ def test_spectra_of_a_small_graph_do_not_keep_several_cores_busy(monkeypatch):
         return real(*args, **options)
 
     monkeypatch.setattr(pages, "density", watched)
-    pages.spectra_of([fit(karate(epochs=2))])
+    pages.complete_spectra([fit(karate(epochs=2))], Store(tmp_path))
     assert set(used) == {1}
     assert torch.get_num_threads() == 2
 

@@ -25,7 +25,6 @@ from pgso.gso.parameters import PGSOParameters
 from pgso.objectives import OBJECTIVES
 from pgso.records import RunSpec
 from pgso.training.fit import fit_task
-from pgso.training.learning import Criterion
 from pgso.training.session import take_best
 
 HEADS = ("trained", "closed_form")
@@ -99,7 +98,7 @@ class NodeEstimator(BaseEstimator):
                 warnings.warn(message, ConvergenceWarning, stacklevel=3)
             self.record_, learned = record, list(record.parameters)
             self.model_, self.base_ = take_best(session), session.spec.base
-            self.scale_ = Criterion.of(spec, task).scale
+            self.scale_ = session.criterion.scale
         self.operator_ = tuple(PGSOParameters(*S) for S in learned)
         self.preparation_ = task.preparation  # of a frame with words, dates or gaps
         self.n_features_in_ = task.num_features if self.preparation_ is None else X.shape[1]

@@ -117,18 +117,15 @@ def _regression(task: Task, x: Any) -> Array:  # (items, outputs)
     scaler = StandardScaler(with_mean=not scipy.sparse.issparse(x)).fit(x[task.train.numpy()])
     scaled, val, y = scaler.transform(x), task.val.numpy(), task.y.numpy()
 
-    best, best_merit = None, -np.inf
+    tried = []
     for penalty in PENALTIES:
         if task.answer == "value":
             out = _predictions(task, scaled, Ridge(), penalty)
         else:
             out = _predictions(task, scaled, LogisticRegression(C=1 / penalty, max_iter=200))
         score = task.objective.score(out[val], y[val]) if len(val) else None
-        merit = task.objective.merit(score)
-        if best is None or merit > best_merit:
-            best, best_merit = out, merit
-    assert best is not None
-    return best
+        tried.append((task.objective.merit(score), out))
+    return max(tried, key=lambda entry: entry[0])[1]
 
 
 def _boosted(task: Task, x: Array) -> Array:  # (items, outputs)

@@ -68,24 +68,22 @@ def intervals(
     return values - width, values + width
 
 
-def measured(
-    out: Array, y: Array, strange: Array, log: bool = False, coverage: float = LEVEL
-) -> dict[str, float] | None:
+def measured(out: Array, y: Array, strange: Array, log: bool = False) -> dict[str, float] | None:
     """How often sets hold the truth on labels of a test set (``held``), and how large they are.
 
     The size is in classes per set, or the mean width of an interval. None where labels are too few.
     """
     if y.ndim == 1:
-        sets = class_sets(out, strange, coverage)
+        sets = class_sets(out, strange, LEVEL)
         held, sizes = sets[np.arange(len(y)), y], sets.sum(axis=1)
     else:
-        low, high = intervals(out, strange, coverage, log)
+        low, high = intervals(out, strange, LEVEL, log)
         is_known = np.isfinite(y)
         held, sizes = ((low <= y) & (y <= high))[is_known], (high - low)[is_known]
     size = float(sizes.mean()) if len(held) else math.nan
     if not math.isfinite(size):
         return None
-    return {"asked": coverage, "held": float(held.mean()), "labels": len(held), "size": size}
+    return {"asked": LEVEL, "held": float(held.mean()), "labels": len(held), "size": size}
 
 
 def calibrated(

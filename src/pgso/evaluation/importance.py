@@ -14,9 +14,9 @@ from pgso.data import Task
 from pgso.data.arrays import Array
 from pgso.data.description import is_identity
 from pgso.errors import InputError
-from pgso.evaluation.statistics import LEVEL, holm, holm_levels, t_confidence
+from pgso.evaluation.statistics import LEVEL, holm_with_levels, t_confidence
 from pgso.graph import Graph, Relations
-from pgso.models.build import Model
+from pgso.models.build import Model, predict_outputs
 from pgso.models.gnn import GNN
 from pgso.objectives.values import Scale
 from pgso.records.record import EdgeImportance, Explanation, FeatureImportance
@@ -27,7 +27,6 @@ Changed = Iterable[tuple[str, Iterable[Task]]]  # name, and the task with it cha
 REPEATS = 20
 MOST_GROUPS = 40  # columns that are shuffled; of more, those with the largest gradients
 MOST_CELLS = 200_000_000  # of x, when it has to be dense
-GRAPHS_AT_ONCE = 2048
 ALL_EDGES = "all edges"
 
 STEPS = 16  # of the path from no edges to all, on which gradients are averaged
@@ -54,7 +53,7 @@ def explain(
     def judged(data: Task) -> tuple[float | None, Array]:
         """The score of validation, and the loss of each of its items."""
         with torch.no_grad():
-            out = _validation_outputs(model, data)
+            out = predict_outputs(model, data, task.val)
         out = out if scale is None else scale.decode(out)
         score = objective.score(out.numpy(), y.numpy())
         if task.answer == "value":
@@ -122,19 +121,6 @@ def explain(
     return Explanation(score=score, repeats=repeats, notes=tuple(notes), **found)
 
 
-def _validation_outputs(model: Model, task: Task) -> Tensor:  # (val, outputs)
-    """What a network says about the validation set, as it was trained."""
-    model.eval()
-    if task.kind == "graph":
-        batches = map(task.batch, task.val.split(GRAPHS_AT_ONCE))
-        out = [model(part.x, part.graph, None, part.batch, part.num_graphs) for part in batches]
-        return torch.cat(out)
-    if task.kind == "link":
-        assert task.pairs is not None
-        return model(task.x, task.edges, task.pairs[task.val])  # type: ignore[no-any-return]
-    return model(task.x, task.edges)[task.val]  # type: ignore[no-any-return]
-
-
 def column_groups(task: Task) -> dict[str, list[int]]:
     """The columns of x by the column of the user's table that they come from.
 
@@ -158,7 +144,7 @@ def _screened(model: Model, task: Task, groups: dict[str, list[int]]) -> dict[st
     names = list(groups)
     if len(groups) > MOST_GROUPS and task.x.is_floating_point():
         x = task.x.clone().requires_grad_()
-        out = _validation_outputs(model, replace(task, x=x))
+        out = predict_outputs(model, replace(task, x=x), task.val)
         (slope,) = torch.autograd.grad(out.logsumexp(dim=1).sum() + out.max(dim=1).values.sum(), x)
         effect = (slope * task.x).abs().sum(dim=0)
         names.sort(key=lambda name: -float(effect[groups[name]].sum()))
@@ -213,8 +199,7 @@ def importances_of(shuffled: Sequence[Shuffled]) -> list[FeatureImportance]:
         over_shuffles = 1 - t_confidence(changes.mean(axis=1), one_more=True)
         chances.append(min(1.0, 2 * max(over_items, over_shuffles)))
     importances = []
-    tests = zip(shuffled, holm(chances), holm_levels(chances), strict=True)
-    for (name, costs, _), p, level in tests:
+    for (name, costs, _), (p, level) in zip(shuffled, holm_with_levels(chances), strict=True):
         mean, repeats = float(costs.mean()), len(costs)
         one_more = float(costs.std(ddof=1)) * (1 + 1 / repeats) ** 0.5
         half = float(stdtrit(repeats - 1, (1 + level) / 2)) * one_more

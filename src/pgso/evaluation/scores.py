@@ -40,24 +40,12 @@ def evaluation_of(
     the second is positive unless another one is named.
     """
     part = "test" if len(answers["test"]) else "val"
-    out, y = outputs[part], answers[part]
+    out, y, val = outputs[part], answers[part], (outputs["val"], answers["val"])
     found: dict[str, Any]
-    if answer in ("class", "labels"):
-        cells, has = outputs["val"], answers["val"]
-        if answer == "labels":
-            cells, has = _as_two_classes(cells, has)
-        z, classes = cells[has >= 0].astype(np.float64), has[has >= 0]
-
-        def log_loss(T: float) -> float:
-            return float(-log_softmax(z / T, axis=1)[np.arange(len(z)), classes].sum())
-
-        temperature = 1.0
-        if len(z) and np.isfinite(z).all():
-            temperature = fit_temperature(log_loss)
-        if answer == "labels":
-            found = _of_labels(out, y, names, temperature)
-        else:
-            found = _of_classes(out, y, names, temperature, 1 if positive is None else positive)
+    if answer == "class":
+        found = _of_classes(out, y, names, _temperature(*val), 1 if positive is None else positive)
+    elif answer == "labels":
+        found = _of_labels(out, y, names, _temperature(*_as_two_classes(*val)))
     elif answer == "value":
         found = {"scatter": tuple(_scatter(*each) for each in zip(out.T, y.T, names, strict=True))}
     else:
@@ -65,6 +53,15 @@ def evaluation_of(
         is_link[:, 0] = True
         found = {"detection": detection(out.ravel(), is_link.ravel(), "link")}
     return Evaluation(part=part, examples=len(y), **found)
+
+
+def _temperature(logits: Array, y: Array) -> float:  # (n, classes), (n,)
+    """The temperature that suits the known labels best; 1 where there is nothing to fit it to."""
+    z, classes = logits[y >= 0].astype(np.float64), y[y >= 0]
+    if not len(z) or not np.isfinite(z).all():
+        return 1.0
+    true = np.arange(len(z)), classes
+    return fit_temperature(lambda T: float(-log_softmax(z / T, axis=1)[true].sum()))
 
 
 def _of_classes(

@@ -212,37 +212,30 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
         >>> holm([0.01, None, 0.04, 0.03])
         [0.03, None, 0.06, 0.06]
     """
-    corrected, largest = [None if p is None else 0.0 for p in p_values], 0.0
-    for position, p, divisor in _stepping_down(p_values):
-        largest = max(largest, min(1.0, divisor * p))
-        corrected[position] = largest
-    return corrected
+    return [corrected for corrected, _ in holm_with_levels(p_values)]
 
 
-def holm_levels(p_values: Sequence[float | None], level: float = LEVEL) -> list[float]:
-    """The level of each comparison's own interval, so that it agrees with Holm's tests.
+def holm_with_levels(p_values: Sequence[float | None]) -> list[tuple[float | None, float]]:
+    """Holm's corrected p, and the level of each comparison's own interval that agrees with it.
 
-    The k-th smallest of m values of p is tested at (1 - level) / (m - k + 1) until one fails; the
+    The k-th smallest of m values of p is tested at 0.05 / (m - k + 1) until one fails; the
     rest keep its level (Serlin 1993, "Holm on the range").
 
     Example:
-        >>> [round(level, 4) for level in holm_levels([0.001, 0.03])]
-        [0.975, 0.95]
+        >>> [(p, round(level, 4)) for p, level in holm_with_levels([0.001, 0.03])]
+        [(0.002, 0.975), (0.03, 0.95)]
     """
-    levels = [level] * len(p_values)
-    alpha, failed_at = 1 - level, 0
-    for position, p, divisor in _stepping_down(p_values):
-        divisor = failed_at or divisor
-        levels[position] = 1 - alpha / divisor
-        if p * divisor > alpha:
-            failed_at = divisor
-    return levels
-
-
-def _stepping_down(p_values: Sequence[float | None]) -> list[tuple[int, float, int]]:
-    """Position, p and how many tests are left, the smallest p first."""
+    tests: list[tuple[float | None, float]] = [(None, LEVEL)] * len(p_values)
     known = sorted((p, position) for position, p in enumerate(p_values) if p is not None)
-    return [(position, p, len(known) - rank) for rank, (p, position) in enumerate(known)]
+    largest, failed_at = 0.0, 0
+    for rank, (p, position) in enumerate(known):
+        left = len(known) - rank  # tests that have not been made yet
+        largest = max(largest, min(1.0, left * p))
+        divisor = failed_at or left
+        tests[position] = largest, 1 - (1 - LEVEL) / divisor
+        if p * divisor > 1 - LEVEL:
+            failed_at = divisor
+    return tests
 
 
 @dataclass(frozen=True)

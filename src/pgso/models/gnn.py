@@ -160,7 +160,7 @@ class GNN(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw new weights; operators go back to where they started."""
-        for module in (self.encoder, *self.layers, self.jump, self.head):
+        for module in self.children():
             reset(module)
 
     def forward(
@@ -227,11 +227,6 @@ class Layer(nn.Module):
         if hidden and norm is not None:
             self.norm = (nn.BatchNorm1d if norm == "batch" else nn.LayerNorm)(out_channels)
         self.hidden = hidden
-
-    def reset_parameters(self) -> None:
-        """Draw new weights."""
-        for module in (self.conv, self.residual, self.norm):
-            reset(module)
 
     def forward(self, x: Features, graph: OnGraph, edge_weight: Tensor | None = None) -> Tensor:
         """σ(norm(conv(x) + x Wᵣ)); the output layer has neither norm nor σ."""

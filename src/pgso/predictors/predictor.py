@@ -133,18 +133,24 @@ class Predictor:
         ``x`` and ``options`` are as in :meth:`predict`. Classes give a series of tuples of their
         names, the most probable first, numbers a frame of ``NAME low`` and ``NAME high``.
         """
+        if self.answer not in ("class", "value"):
+            others = "not of several labels or links"
+            raise InputError(f"prediction sets are of one class or of numbers each, {others}")
+        if self.strangeness is None:
+            problem = "was saved without labels of validation, which sets are made from"
+            raise InputError(f"{self.path} {problem}; save it again with some")
         asked = self.asked(data, x, **options)
         out = self.outputs(asked).numpy()
         index = pandas.Index(asked.ids, name="id")
         if self.answer == "class":
-            held = self.held_classes(out, coverage)
+            held = class_sets(out, self.strangeness, coverage)
             order = (-out).argsort(axis=1, kind="stable")
             named = [
                 tuple(self.classes[c] for c in classes if row[c])
                 for classes, row in zip(order, held, strict=True)
             ]
             return pandas.Series(named, index=index, name="set", dtype=object)
-        low, high = self.ends(out, coverage)
+        low, high = intervals(out, self.strangeness, coverage, self.spec.log_targets)
         columns = {
             f"{name} {end}": values[:, k]
             for k, name in enumerate(self.targets)
@@ -169,9 +175,10 @@ class Predictor:
             scale = network.scale
             out = out if scale is not None and scale.needs_64_bits else out.float()
         else:
-            from pgso.training.loops import predict_outputs
+            from pgso.models.build import predict_outputs
 
-            out = predict_outputs(network, task)
+            with torch.no_grad():
+                out = predict_outputs(network, task)
             if self.scale is not None:
                 out = self.scale.decode(out)
             else:
@@ -192,23 +199,6 @@ class Predictor:
     def separator(self) -> str:
         """What stands between several labels of one item."""
         return str(self.spec.data_options.get("label_separator") or SEVERAL)
-
-    def held_classes(self, probabilities: Array, coverage: float) -> Array:  # (n, C) booleans
-        """Which classes are in the set of each item."""
-        return class_sets(probabilities, self._made_from(), coverage)
-
-    def ends(self, values: Array, coverage: float) -> tuple[Array, Array]:  # (n, T), (n, T)
-        """The ends of the interval of each number."""
-        return intervals(values, self._made_from(), coverage, self.spec.log_targets)
-
-    def _made_from(self) -> Array:
-        if self.answer not in ("class", "value"):
-            others = "not of several labels or links"
-            raise InputError(f"prediction sets are of one class or of numbers each, {others}")
-        if self.strangeness is None:
-            problem = "was saved without labels of validation, which sets are made from"
-            raise InputError(f"{self.path} {problem}; save it again with some")
-        return self.strangeness
 
     def __repr__(self) -> str:
         count = len(self.targets or self.classes)
@@ -231,7 +221,8 @@ def prediction_table(model: Predictor, asked: Asked, out: Tensor) -> pandas.Data
     if model.answer == "value":
         low = high = np.full_like(values, np.nan)
         if model.strangeness is not None:
-            low, high = (end.astype(values.dtype) for end in model.ends(values, LEVEL))
+            ends = intervals(values, model.strangeness, LEVEL, model.spec.log_targets)
+            low, high = (end.astype(values.dtype) for end in ends)
         for k, name in enumerate(model.targets):
             name = f"predicted {name}" if name in ("id", "rank") else name  # which tables have too
             for end, part in (("", values), (f" low {PERCENT}", low), (f" high {PERCENT}", high)):
@@ -244,7 +235,7 @@ def prediction_table(model: Predictor, asked: Asked, out: Tensor) -> pandas.Data
             columns["prediction"] = [names[k] for k in values.argmax(axis=1)]
             columns |= {"probability": values.max(axis=1), **each}
             if model.strangeness is not None:
-                held = model.held_classes(values, LEVEL)
+                held = class_sets(values, model.strangeness, LEVEL)
                 columns[f"set {PERCENT}"] = _chosen(names, held, model.separator)
     task, told = asked.task, dict[str, Any]()
     if task.targets:

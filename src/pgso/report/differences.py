@@ -135,9 +135,9 @@ def operator_differences(
         if by_seed and name != "fixed":
             paired[name] = by_seed
     p = [statistics.t_test(list(by_seed.values())) for by_seed in paired.values()]
-    corrected = zip(paired.items(), p, statistics.holm(p), statistics.holm_levels(p), strict=True)
+    corrected = zip(paired.items(), p, statistics.holm_with_levels(p), strict=True)
     made = []
-    for (name, by_seed), alone, together, level in corrected:
+    for (name, by_seed), alone, (together, level) in corrected:
         points = tuple(by_seed.values())
         ends = (statistics.t_interval(points), statistics.t_interval(points, level))
         scores = (name, metric, tuple(by_seed), points, float(np.mean(points)))

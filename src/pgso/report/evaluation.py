@@ -17,6 +17,7 @@ from pgso.report.words import LABELS, NONE, plain, signed
 RECORDED = [round(k / 50, 2) for k in range(51)]  # where ROC and precision-recall curves are known
 DASHED = "7 4"  # lengths, as in SVG
 FIELDS = ("confusion", "labels", "detection", "scatter", "calibration", "coverage")
+MOST_BARS = 20  # of columns
 UNIT = (-0.02, 1.02)  # of an axis of shares
 
 
@@ -266,9 +267,9 @@ def explanation_grids(explanation: Explanation, objective: Objective) -> list[Gr
     return grids
 
 
-def feature_bars(explanation: Explanation, objective: Objective, most: int = 20) -> list[Bar]:
+def feature_bars(explanation: Explanation, objective: Objective) -> list[Bar]:
     """The same as a picture: bars from 0, with their intervals."""
-    shown = explanation.features[:most]
+    shown = explanation.features[:MOST_BARS]
     ends = [0.0, *(end for entry in shown for end in (entry.low, entry.high))]
     rows = []
     for entry in shown:

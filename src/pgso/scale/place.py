@@ -41,14 +41,6 @@ class Place:
         for tensor, mean in zip(present, means, strict=True):
             tensor.copy_(mean.view_as(tensor))
 
-    def total(self, value: float) -> float:
-        """The sum of a number over all processes."""
-        if self.num_ranks == 1:
-            return value
-        number = torch.tensor(value, dtype=torch.float64, device=self.device)
-        dist.all_reduce(number)
-        return number.item()
-
     def gathered(self, rows: Tensor, sizes: Sequence[int]) -> Tensor:
         """The rows of all processes, so many of each, in their order, in every process."""
         if self.num_ranks == 1:  # they need not fit on the device

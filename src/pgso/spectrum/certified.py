@@ -89,7 +89,7 @@ def certified(op: OnGraph, S: Parameters = None) -> ShiftOperator:
     They need a symmetric A. With an S per node, m2 must have one sign wherever nodes are joined:
     two nodes with m2 = 1 and -1 already have the eigenvalues ±i.
     """
-    op = operator_of(op if isinstance(op, ShiftOperator) else undirected(op), S)
+    op = operator_of(op, S)
     if isinstance(op, (NodeShift, ChannelShift)) and isinstance(op.graph, Graph):
         undirected(op.graph)
     if isinstance(op, NodeShift) and not op.is_certifiable:

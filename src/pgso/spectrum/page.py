@@ -43,8 +43,8 @@ class Summary:
         return {"name": self.name, "S": S, **bounds, "extremes": extremes, "density": curve}
 
 
-def summarise(graph: Graph, name: str, S: str | Sequence[Scalar], k: int = 6) -> Summary:
-    """Bounds by both methods, up to k extreme eigenvalues, and the density."""
+def summarise(graph: Graph, name: str, S: str | Sequence[Scalar]) -> Summary:
+    """Bounds by both methods, up to six extreme eigenvalues, and the density."""
     graph = undirected(graph)
     params = PGSOParameters.of(S).as_floats()
     low, high = map(float, interval(graph, params, "theorem2"))
@@ -55,7 +55,7 @@ def summarise(graph: Graph, name: str, S: str | Sequence[Scalar], k: int = 6) ->
         )
     least, most = map(float, interval(graph, params))
     try:
-        extremes = eigenvalues(graph, params, k=min(k, graph.num_nodes), max_iterations=1_000)
+        extremes = eigenvalues(graph, params, k=min(6, graph.num_nodes), max_iterations=1_000)
     except NotConvergedError:  # the rest is still worth showing
         extremes = np.empty(0)
     return Summary(name, params, (low, high), (least, most), extremes, density(graph, params))

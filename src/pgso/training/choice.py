@@ -90,7 +90,7 @@ def candidates_of(
 
 
 def choose(
-    spec: RunSpec, train: Train, propose: Callable[[], list[Candidate]]
+    spec: RunSpec, task: Task, train: Train, finding: FindingRecord | None = None
 ) -> tuple[Trained, dict[str, float], Candidate | None]:
     """Train what a spec asks for, and keep the best.
 
@@ -104,7 +104,7 @@ def choose(
     candidate whose network it is, if the ladder proposed it.
     """
     if spec.operator == "found":
-        candidate = next(iter(propose()), None)
+        candidate = next(iter(candidates_of(spec, task, finding)), None)
         changes = {} if candidate is None else candidate.changes
         mode = "fixed" if candidate is None else candidate.operator
         trained = train(_but(spec, {**changes, "operator": mode, "evidence": None}), "found")
@@ -117,9 +117,10 @@ def choose(
         fixed = {name: simple.but(preset=name) for name in spec.presets}
         # Not the network that was trained first; GCN's own operator may be called by its name.
         known = [{"preset": "gcn"}] if (simple.preset, simple.conv) == (None, "gcn") else []
+        proposed = candidates_of(spec, task, finding) if spec.candidates else []
         new = [
             one
-            for one in (propose() if spec.candidates else [])
+            for one in proposed
             if _but(simple, one.changes) != simple and one.changes not in known
         ]
         candidates = {one.rung: one for one in new[: spec.candidates]}

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ from pgso.records.finding import FindingRecord
 from pgso.records.numerics import LADDER
 from pgso.records.record import Judged
 from pgso.scale.place import Where, place_of
-from pgso.training.choice import Trained, candidates_of, choose
+from pgso.training.choice import Trained, choose
 from pgso.training.engines import one_thread, threads_for
 from pgso.training.session import (
     Checkpoint,
@@ -212,8 +211,7 @@ def fit_task(
         if not spec.is_choice:
             return train(spec, "")
         started = time.perf_counter()
-        propose = partial(candidates_of, spec, task, finding)
-        (session, record), sure, candidate = choose(spec, train, propose)
+        (session, record), sure, candidate = choose(spec, task, train, finding)
     changes: dict[str, Any] = {
         "spec": spec,
         "chosen": session.spec.operator,
@@ -236,7 +234,9 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
     first = [certified_ends(task.graph, [gso.S.detach().cpu()]) for gso in certified]
     if checkpoint is not None:
         checkpoint.load(session)
-        if place.total(session.epoch) != session.epoch * place.num_ranks:
+        mean_epoch = torch.tensor(session.epoch, dtype=torch.float64, device=place.device)
+        place.average([mean_epoch])
+        if mean_epoch.item() != session.epoch:
             raise InputError(
                 f"the processes see different checkpoints at {checkpoint.path}; "
                 "choose a folder that all machines share with --out"

@@ -79,7 +79,6 @@ class Selection:
         judging = (part == 2) | ((part == 0) & (not held_out))
         self.judges = judging & (spec.judges and is_divided)
         self.chooses_judged = part == 1
-        self.any_judge, self.all_choose = bool(self.judges.any()), bool(self.chooses.all())
         self.judged: Tensor | None = None  # (val, outputs) at the epoch that the second part likes
         self.judged_merit: tuple[float, float] = NEVER
 
@@ -88,11 +87,11 @@ class Selection:
 
         ``values`` are outputs in the unit of the targets; score and loss are of all of validation.
         """
-        if self.any_judge:
+        if self.judges.any():
             merit = self._merit(values, self.chooses_judged)
             if merit > self.judged_merit:
                 self.judged, self.judged_merit = values.detach().clone(), merit
-        if self.all_choose:
+        if self.chooses.all():
             return self.objective.merit(score), -val_loss
         return self._merit(values, self.chooses)
 

@@ -10,40 +10,16 @@ import torch
 from torch import Tensor, nn
 
 from pgso.data import Task
-from pgso.data.batch import Batch
 from pgso.data.links import NonLinks
 from pgso.errors import InputError
 from pgso.gso.module import PGSO, operators_on
 from pgso.gso.operator import ShiftOperator
-from pgso.models.build import Model
+from pgso.models.build import EVALUATED_AT_ONCE, on_batch
 from pgso.models.gnn import GNN, LinkModel
 from pgso.records import RunSpec
 from pgso.scale import NeighborLoader, SampledBatch, predict_by_layer
 from pgso.scale.place import Place
 from pgso.training.learning import Criterion
-
-EVALUATED_AT_ONCE = 2048  # graphs in one forward pass of an evaluation
-
-
-def predict_outputs(
-    model: Model, task: Task, device: torch.device | str = "cpu"
-) -> Tensor:  # (n, outputs), (num_graphs, outputs) or (rows, 1 + m)
-    """Outputs of every node, every graph, or every row of pairs of a link task."""
-    model.eval()
-    with torch.no_grad():
-        if task.kind == "graph":
-            parts = torch.arange(task.num_graphs).split(EVALUATED_AT_ONCE)
-            return torch.cat([on_batch(model, task.batch(k), device) for k in parts]).cpu()
-        pairs = [] if task.pairs is None else [task.pairs.to(device)]
-        out: Tensor = model(task.x.to(device), task.edges.to(device), *pairs)
-    return out.cpu()
-
-
-def on_batch(model: Any, batch: Batch, device: torch.device | str) -> Tensor:  # (graphs, outputs)
-    """What a network says about the graphs of a batch."""
-    batch = batch.to(device)
-    out: Tensor = model(batch.x, batch.graph, None, batch.batch, batch.num_graphs)
-    return out
 
 
 @dataclass(eq=False)
@@ -56,16 +32,8 @@ class Loop:
     scored: Tensor  # the nodes, graphs or rows of pairs whose outputs an evaluation needs
     place: Place
 
-    def __post_init__(self) -> None:
-        if self.place.num_ranks > 1 and not self.spec.sample:
-            raise InputError(
-                f"{self.place.num_ranks} processes share sampled batches of nodes: add --sample "
-                "15,10 (in Python sample=(15, 10)), or start one process without torchrun"
-            )
-        self.prepare()
-
     @abstractmethod
-    def prepare(self) -> None:
+    def __post_init__(self) -> None:
         """Move to the device what every epoch needs there."""
 
     @abstractmethod
@@ -78,13 +46,13 @@ class Loop:
 
     @abstractmethod
     def outputs(self, model: Any) -> Tensor:  # (scored, outputs)
-        """What the network says about the scored examples, in evaluation mode, on the CPU."""
+        """What a network in evaluation mode says about the scored examples, on the CPU."""
 
 
 class WholeGraph(Loop):
     """All nodes at once: one loss an epoch; validation's loss is of the same pass."""
 
-    def prepare(self) -> None:
+    def __post_init__(self) -> None:
         task = self.task.to(self.place.device)
         self.x, self.graph, self.scored = task.x, task.edges, self.scored.to(self.place.device)
         self.train, self.val = task.train, task.val
@@ -117,40 +85,34 @@ class WholeGraph(Loop):
         return self.criterion(self.out.index_select(0, self.val), self.val_y)
 
     def outputs(self, model: Any) -> Tensor:
-        model.eval()
-        with torch.no_grad():
-            out: Tensor = model(self.x, self.edges(model))
-            return out.index_select(0, self.scored).cpu()
+        out: Tensor = model(self.x, self.edges(model))
+        return out.index_select(0, self.scored).cpu()
 
 
 class Graphs(Loop):
     """Batches of graphs, in an order that is drawn anew every epoch."""
 
-    def prepare(self) -> None:
-        self.batch_size, self.device = self.spec.batch_size, self.place.device
+    def __post_init__(self) -> None:
         self.scored_batches = [self.task.batch(k) for k in self.scored.split(EVALUATED_AT_ONCE)]
 
     def losses(self, network: nn.Module, epoch: int) -> Iterator[tuple[Tensor, int]]:
         train = self.task.train
-        for indices in train[torch.randperm(train.numel())].split(self.batch_size):
+        for indices in train[torch.randperm(train.numel())].split(self.spec.batch_size):
             # Batch norm cannot take a single node.
             if int(self.task.nodes_per_graph[indices].sum()) >= 2:
                 yield self._loss(network, indices), indices.numel()
 
     def held_out_loss(self, model: Any) -> Tensor:  # of as many graphs as a batch has
         val = self.task.val
-        return self._loss(model, val[torch.randperm(val.numel())[: max(self.batch_size, 2)]])
+        return self._loss(model, val[torch.randperm(val.numel())[: max(self.spec.batch_size, 2)]])
 
     def outputs(self, model: Any) -> Tensor:
-        model.eval()
-        with torch.no_grad():
-            scored = [on_batch(model, batch, self.device) for batch in self.scored_batches]
-            return torch.cat(scored).cpu()
+        batches = (batch.to(self.place.device) for batch in self.scored_batches)
+        return torch.cat([on_batch(model, batch) for batch in batches]).cpu()
 
     def _loss(self, network: nn.Module, indices: Tensor) -> Tensor:
-        batch = self.task.batch(indices)
-        out = on_batch(network, batch, self.device)
-        return self.criterion(out, batch.y.to(self.device))
+        batch = self.task.batch(indices).to(self.place.device)
+        return self.criterion(on_batch(network, batch), batch.y)
 
 
 class Links(Loop):
@@ -159,7 +121,7 @@ class Links(Loop):
     The links of the graph train; links that were taken out of it validate and test.
     """
 
-    def prepare(self) -> None:
+    def __post_init__(self) -> None:
         task, device = self.task, self.place.device
         assert task.pairs is not None
         self.links = task.graph.edge_index[:, task.train]  # (2, L), on the CPU
@@ -182,15 +144,13 @@ class Links(Loop):
         return self.criterion(model.decode(self.z, self.val), self.val[:, 0, 0])
 
     def outputs(self, model: Any) -> Tensor:  # (scored, 1 + m)
-        model.eval()
-        with torch.no_grad():
-            return model(self.x, self.graph, self.scored).cpu()  # type: ignore[no-any-return]
+        return model(self.x, self.graph, self.scored).cpu()  # type: ignore[no-any-return]
 
 
 class Sampled(Loop):
     """Batches of nodes with some of their neighbours; every process takes a share of each."""
 
-    def prepare(self) -> None:
+    def __post_init__(self) -> None:
         spec, sample = self.spec, self.spec.sample or ()
         if len(sample) != spec.num_layers:
             raise InputError(

@@ -5,8 +5,8 @@ from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
+from torch_geometric.utils import to_scipy_sparse_matrix
 
 from pgso.data.description import describe, sketch_of
 from pgso.data.load import task_of
@@ -44,25 +44,14 @@ def data_record(
 def complete_spectra(
     records: Sequence[RunRecord], store: Store, root: str | Path | None = None
 ) -> list[RunRecord]:
-    """The records, with the spectra that a page shows; what is computed is stored with them."""
-    spectra, complete = spectra_of(records, root), list(records)
-    for k, record in enumerate(records):
-        if record.spec.key in spectra:
-            complete[k] = record.model_copy(update={"spectra": spectra[record.spec.key]})
-            store.put(complete[k])
-    return complete
+    """The records, with the spectra that a page shows; what is computed is stored with them.
 
-
-def spectra_of(records: Sequence[RunRecord], root: str | Path | None = None) -> dict[str, Spectra]:
-    """What a page shows of the first seed's records and they do not have, by their spec's key.
-
-    A directed graph has entries to show but no density.
+    A page shows those of the first seed. A directed graph has entries to show but no density.
     """
-    shown = without_spectra(records)
+    shown, complete = without_spectra(records), {record.spec.key: record for record in records}
     if not shown:
-        return {}
+        return list(records)
     task = task_of(shown[0].spec, root)
-    spectra: dict[str, Spectra] = {}
     with threads_for(task):
         bases = [record.network.get("base", record.spec.base) for record in shown]
         for base in dict.fromkeys(bases):
@@ -70,8 +59,10 @@ def spectra_of(records: Sequence[RunRecord], root: str | Path | None = None) -> 
             subgraph, density_of = surroundings(graph), cache(partial(_density, graph))
             for record, its_base in zip(shown, bases, strict=True):
                 if its_base == base:
-                    spectra[record.spec.key] = _spectra(record, graph, subgraph, density_of)
-    return spectra
+                    spectra = _spectra(record, graph, subgraph, density_of)
+                    complete[record.spec.key] = record.model_copy(update={"spectra": spectra})
+                    store.put(complete[record.spec.key])
+    return list(complete.values())
 
 
 def _spectra(
@@ -109,21 +100,18 @@ def _density(graph: Graph, S: SevenNumbers) -> Density:
     return Density(grid=next(sides), density=next(sides))
 
 
-def surroundings(graph: Graph, size: int = SHOWN) -> Subgraph:
+def surroundings(graph: Graph) -> Subgraph:
     """A ball around a well-connected node, nearest nodes first: A on it, and its degrees.
 
     The centre has at most a quarter as many neighbours as there is room for: a hub would show a
     star and nothing else.
     """
-    n = graph.num_nodes
-    target, source = graph.edge_index.flip(0).numpy(force=True)
-    weight = graph.entries.new_ones(len(source)) if graph.weight is None else graph.edge_weight
-    assert weight is not None
-    A = csr_array((weight.numpy(force=True), (target, source)), shape=(n, n))
+    edge_index = graph.edge_index.flip(0)  # rows are targets
+    A = to_scipy_sparse_matrix(edge_index, graph.edge_weight, graph.num_nodes).tocsr()
     neighbours = np.diff(A.indptr)
-    room = max(size // 4, int(neighbours.min(initial=n)), 2)
+    room = max(SHOWN // 4, int(neighbours.min()), 2)
     centre = int(np.where(neighbours <= room, neighbours, -1).argmax())
-    nodes = breadth_first_order(A, centre, return_predecessors=False)[:size]
+    nodes = breadth_first_order(A, centre, return_predecessors=False)[:SHOWN]
     return {
         "adjacency": A[nodes][:, nodes].toarray().tolist(),
         "degree": graph.degree.numpy(force=True)[nodes].tolist(),

@@ -74,9 +74,15 @@ class Session:
         shown = task  # to the loop: targets on their scale, and validation that S may learn on
         if scale is not None or not bool(self.selection.teaches.all()):
             shown = replace(task, y=learned_y, val=task.val[self.selection.teaches])
+        if self.place.num_ranks > 1 and not spec.sample:
+            raise InputError(
+                f"{self.place.num_ranks} processes share sampled batches of nodes: add --sample "
+                "15,10 (in Python sample=(15, 10)), or start one process without torchrun"
+            )
         make_loop = Sampled if spec.sample else LOOPS[task.kind]
         self.loop = make_loop(spec, shown, self.criterion, self.scored, self.place)
         if any(isinstance(p, UninitializedParameter) for p in self.model.parameters()):
+            self.model.eval()
             self.loop.outputs(self.model)  # lazy layers find their widths
         self.network = self.model  # its gradients are averaged over all processes
         if self.place.num_ranks > 1 and any(p.requires_grad for p in self.model.parameters()):
@@ -86,7 +92,6 @@ class Session:
         self.optimiser = torch.optim.Adam(self.learning.groups, fused=True)
         # To walk through a model takes as long as a copy of it, so these are listed once.
         self._tensors = tensors_of(self.model)
-        self._parameters = list(self.model.parameters())
         # Running statistics only: of three processes, the mean of a fixed S may be another number.
         self._statistics = [v for k, v in self.model.named_buffers() if ".running_" in f".{k}"]
         if spec.max_radius is not None:
@@ -118,7 +123,8 @@ class Session:
 
     def operators(self) -> tuple[SevenNumbers, ...]:
         """The current S of every operator: means where it has many values."""
-        return tuple(seven_numbers(gso.S.detach()) for gso in self.gsos)
+        values = (gso.S.detach() for gso in self.gsos)
+        return tuple(tuple((S if S.dim() == 1 else S.flatten(1).mean(1)).tolist()) for S in values)
 
     def by_part(self, values: Tensor) -> dict[str, Tensor]:
         """What belongs to the scored items, cut into train, val and test."""
@@ -137,8 +143,7 @@ class Session:
         self.place.average(self._statistics)
         out, val_loss = self.evaluate()
         self._check_finite("validation loss", val_loss)
-        values = [gso.S.detach().cpu() for gso in self.gsos]
-        operators = tuple(map(seven_numbers, values))
+        operators = self.operators()
         self._check_finite("operator", *chain(*operators))
         parts = self.by_part(out)
         scores: dict[str, float | None] = dict.fromkeys(("train", "val", "test"))
@@ -147,7 +152,7 @@ class Session:
         for name, value in {"loss": loss, **scores, "parameters": operators}.items():
             self._curves[name].append(value)
         if self.is_certifiable:
-            self._uncertified.append(values)
+            self._uncertified.append([gso.S.detach().cpu() for gso in self.gsos])
         merit = self.selection.merit(parts["val"], scores["val"], val_loss)
         if merit > self.best_merit:
             self.best_merit, self.best_epoch = merit, self.epoch
@@ -165,8 +170,7 @@ class Session:
             if not steps:
                 mean = self._mean_of_processes(loss)
             held_out = self.loop.held_out_loss(self.model) if self.learning.on_validation else None
-            for parameter in self._parameters:
-                parameter.grad = None
+            self.optimiser.zero_grad()
             self.learning.backward(loss, held_out, self.epoch)
             if held_out is not None:  # torch averages the gradients of the other loss alone
                 self.place.average(scalar.grad for scalar in self.learning.scalars)
@@ -179,9 +183,11 @@ class Session:
         return mean if len(steps) < 2 else self._mean_of_processes(total / seen)
 
     def _mean_of_processes(self, loss: Tensor) -> float:
-        mean = self.place.total(loss.item()) / self.place.num_ranks
-        self._check_finite("loss", mean)
-        return mean
+        mean = loss.detach().double().clone()
+        self.place.average([mean])
+        value = mean.item()
+        self._check_finite("loss", value)
+        return value
 
     def _check_finite(self, what: str, *values: float) -> None:
         """Stop here rather than train on: soon all would be NaN."""
@@ -194,7 +200,9 @@ class Session:
 
     def evaluate(self) -> tuple[Tensor, float]:
         """The outputs of every part of the split, in the targets' unit, and the validation loss."""
-        out, scale = self.loop.outputs(self.model), self.criterion.scale
+        self.model.eval()
+        with torch.no_grad():
+            out, scale = self.loop.outputs(self.model), self.criterion.scale
         val_loss = self.criterion(self.by_part(out)["val"], self.learned_val).item()
         return out if scale is None else scale.decode(out), val_loss
 
@@ -233,12 +241,6 @@ class Session:
         torch.set_rng_state(state["random"])
         if self.device.type == "cuda" and state["random_cuda"] is not None:
             torch.cuda.set_rng_state(state["random_cuda"], self.device)
-
-
-def seven_numbers(S: Tensor) -> SevenNumbers:
-    """S as plain floats: means where it has many values."""
-    means: SevenNumbers = tuple((S if S.dim() == 1 else S.flatten(1).mean(1)).tolist())
-    return means
 
 
 def certified_ends(graph: Graph, by_epoch: Sequence[Tensor]) -> list[tuple[float, float]]:
