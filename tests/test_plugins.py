@@ -125,12 +125,12 @@ def package(tmp_path):
 def installed(package, monkeypatch):
     """The package on the path of this process, and registries as they were afterwards."""
     kinds = dict(ADAPTERS)
-    monkeypatch.syspath_prepend(str(package))
-    load_plugins.cache_clear()
     registries = (CONVS, DATASETS, EXPERIMENTS, FAMILIES, OBJECTIVES)
     with ExitStack() as stack:
         for registry in registries:
-            stack.enter_context(restored(registry))
+            stack.enter_context(restored(registry))  # before the package is on the path
+        monkeypatch.syspath_prepend(str(package))
+        load_plugins.cache_clear()
         yield package
     load_plugins.cache_clear()
     ADAPTERS.clear()
