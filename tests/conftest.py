@@ -1,5 +1,6 @@
 """How the tests run: the same examples on every machine of CI, fresh ones at a desk."""
 
+import gc
 import os
 
 import pytest
@@ -22,6 +23,22 @@ def pytest_collection_modifyitems(items):
     for item in items if version < (2, 13) else ():
         if any(word in item.name for word in NEWER_TORCH):
             item.add_marker(pytest.mark.skip(reason="tested with torch 2.13 and later"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """Collect without garbage collection, which takes 4 of 12 seconds here.
+
+    The 700,000 objects of modules and tests stay until the end. Later they are not looked at
+    again, which takes half a second each time.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,7 @@
 """Convs, datasets, objectives, rungs, adapters and studies of other packages, by entry points."""
 
 import importlib
+import json
 import os
 import subprocess
 import sys
@@ -125,12 +126,12 @@ def package(tmp_path):
 def installed(package, monkeypatch):
     """The package on the path of this process, and registries as they were afterwards."""
     kinds = dict(ADAPTERS)
-    monkeypatch.syspath_prepend(str(package))
-    load_plugins.cache_clear()
     registries = (CONVS, DATASETS, EXPERIMENTS, FAMILIES, OBJECTIVES)
     with ExitStack() as stack:
         for registry in registries:
-            stack.enter_context(restored(registry))
+            stack.enter_context(restored(registry))  # before the package is on the path
+        monkeypatch.syspath_prepend(str(package))
+        load_plugins.cache_clear()
         yield package
     load_plugins.cache_clear()
     ADAPTERS.clear()
@@ -196,30 +197,42 @@ def test_a_registry_without_a_group_asks_nobody(monkeypatch):
 
 PROGRAM = """
 import sys
+sys.path.remove("")  # as where a shell starts the command
+from pgso.__main__ import main
 from pgso.cli.main import run
-from pgso.records import RunSpec, Store
-from pgso.training.engines import run_all
+from pgso.training import engines
 
-if __name__ == "__main__":
-    spec = RunSpec(dataset="karate", conv="visiting", objective="worst_class", epochs=1)
-    specs = [spec, spec.but(seed=1)]
-    for record in run_all(specs, Store("runs"), workers=2):
-        print(record.status, record.metric)
-    sys.argv = ["pgso", "list", "convs"]
+sys.argv = ["pgso", "list", "convs"]
+try:
     run()
+except SystemExit as end:
+    assert not end.code, end.code
+engines.WORTH_WORKERS = 0.0
+sys.argv = ["pgso", "compare", "karate", "--conv", "visiting", "--objective", "worst_class"]
+sys.argv += ["--epochs", "1", "--seeds", "1", "--workers", "2", "--no-reference"]
+main()
 """
 
 
-def test_the_command_line_and_its_workers_see_it(package, tmp_path):
+def test_the_command_line_and_its_workers_see_it_and_nothing_that_lies_around(package, tmp_path):
     path = os.pathsep.join([str(package), *filter(None, [os.environ.get("PYTHONPATH")])])
-    (tmp_path / "program.py").write_text(PROGRAM)
+    folder = tmp_path / "littered"
+    folder.mkdir()
+    for name in ("profile", "numpy", "statistics"):
+        (folder / f"{name}.py").write_text("raise SystemExit('this must not be imported')")
     done = subprocess.run(
-        [sys.executable, "program.py"],
-        cwd=tmp_path,
+        [sys.executable, "-c", PROGRAM],
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.stdout.count("done worst_class") == 2, done.stderr
-    assert "visiting" in done.stdout
+    assert done.returncode == 0, done.stderr
+    assert "visiting" in done.stdout.partition("karate")[0]  # the list of convs
+    files = (folder / "runs" / "records").glob("*.json")  # this process does not know the conv
+    records = [json.loads(file.read_text()) for file in files]
+    assert {record["spec"]["operator"] for record in records} >= {"fixed", "pgso", "mpgso"}
+    for record in records:
+        assert (record["status"], record["spec"]["conv"]) == ("done", "visiting"), record
+        assert record["metric"] == "worst_class"

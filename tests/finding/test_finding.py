@@ -93,10 +93,10 @@ def test_numbers_are_regressed(problem):
 
 def test_many_whole_numbers_are_regressed_and_few_are_classes(problem):
     years = 1900.0 + torch.arange(200.0)
-    assert find(problem.graph, problem.raw, years).record.metric == "r2"
+    assert find(problem.graph, problem.raw, years, head="ridge").record.metric == "r2"
     with_gaps = problem.y.double()
     with_gaps[:20] = float("nan")
-    found = find(problem.graph, problem.raw, with_gaps)
+    found = find(problem.graph, problem.raw, with_gaps, head="ridge")
     assert (found.record.metric, found.record.graph.num_labels) == ("accuracy", 180)
 
 
@@ -173,8 +173,10 @@ def test_the_unit_of_a_column_does_not_matter(found, problem, unit):
 
 def test_whole_numbers_are_regressed_if_the_objective_says_so(problem):
     counts = (10 * problem.raw[:, 0].abs()).long()
-    assert find(problem.graph, problem.raw, counts).record.metric == "accuracy"
-    assert find(problem.graph, problem.raw, counts, objective="mae").record.metric == "mae"
+    of_classes = find(problem.graph, problem.raw, counts, head="ridge")
+    assert of_classes.record.metric == "accuracy"
+    of_numbers = find(problem.graph, problem.raw, counts, objective="mae", head="ridge")
+    assert of_numbers.record.metric == "mae"
 
 
 def test_few_labels_are_said_to_be_few():
@@ -268,7 +270,7 @@ def test_several_labels_of_a_task_are_those_of_arrays():
     edges, y, parts = several_labels()
     x = np.random.default_rng(1).normal(size=(300, 4))
     task = pgso.Task.of(torch.from_numpy(edges), x, y, **parts)
-    by_task, by_arrays = find(task), find(edges, x, y, **parts)
+    by_task, by_arrays = find(task, head="ridge"), find(edges, x, y, head="ridge", **parts)
     assert by_task.best.name == by_arrays.best.name
     torch.testing.assert_close(by_task.predict(), by_arrays.predict())
 
@@ -286,6 +288,7 @@ def test_heavy_tails_on_hubs_are_judged_by_ranks_too():
     sums = A @ np.abs(x).sum(axis=1)
     y = sums**2 * (1 + 0.3 * rng.normal(size=n))
     parts = {"train": np.arange(200), "val": np.arange(200, 300), "test": np.arange(300, n)}
+    parts["head"] = "ridge"  # the ladder says what the signal is
     found = find(edges, x, y, **parts)
     assert found.record.signal != "neither"
     assert found.best.name != "no graph"
@@ -402,7 +405,7 @@ def test_parts_that_are_given_go_before_the_masks_of_the_data(problem):
 def test_features_count_the_same_however_they_are_stored(problem):
     words = (torch.rand(200, 80, generator=torch.Generator().manual_seed(0)) < 0.05).float()
     forms = [words, scipy.sparse.csr_array(words.numpy()), words.to_sparse_csr()]
-    parts = {"train": problem.train, "val": problem.val}
+    parts = {"train": problem.train, "val": problem.val, "head": "ridge"}  # what rungs see
     losses = [find(problem.graph, x, problem.y, **parts).best.loo_loss for x in forms]
     narrow = problem.raw[:, :1]
     dense, sparse = (
@@ -413,17 +416,17 @@ def test_features_count_the_same_however_they_are_stored(problem):
     assert dense == sparse
     data = as_data(problem)
     data.x = words
-    of_task = find(pgso.Task.from_data(data)).rungs
-    assert [r.loo_loss for r in find(data).rungs] == [r.loo_loss for r in of_task]
+    of_task = find(pgso.Task.from_data(data), head="ridge").rungs
+    assert [r.loo_loss for r in find(data, head="ridge").rungs] == [r.loo_loss for r in of_task]
 
 
 def test_numbers_with_one_that_is_none_are_numbers(problem):
     y = problem.raw[:, 0].double().tolist()
     y[3] = None
-    assert find(problem.graph, problem.raw, y).record.metric == "r2"
+    assert find(problem.graph, problem.raw, y, head="ridge").record.metric == "r2"
     classes = problem.y.tolist()
     classes[3] = None
-    assert find(problem.graph, problem.raw, classes).record.metric == "accuracy"
+    assert find(problem.graph, problem.raw, classes, head="ridge").record.metric == "accuracy"
     with pytest.raises(InputError, match="complex"):
         find(problem.graph, problem.raw, np.ones(200) * 1j)
 

@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 import pgso
 from pgso.cli.predict import ranked
 from pgso.errors import InputError
+from tests.finding.problems import GCN, generated
 from tests.predictors.planted import customers, write
 
 
@@ -185,7 +186,11 @@ def test_coverage_is_a_share(found):
 
 @pytest.mark.parametrize("head", ["ridge", "blend", "boosted"])
 def test_every_head_is_saved_to_the_digit(head, tmp_path):
-    found = pgso.find("digits", head=head) if head == "boosted" else pgso.find("karate", head=head)
+    if head == "boosted":  # a tree for each of three classes
+        data = generated((GCN,), nodes=200)
+        found = pgso.find(data.graph, data.raw, data.y, head=head)
+    else:
+        found = pgso.find("karate", head=head)
     model = pgso.load(found.save(tmp_path / "model"))
     task = found.task
     assert torch.equal(model.predict(task.graph, task.x), found.predict(task.graph, task.x))
