@@ -1,25 +1,30 @@
 """The figure of the README, and its excerpt of a terminal: what ``pgso find minesweeper`` answers.
 
-``python docs/figures/find.py`` searches and writes docs/assets/find.json, find.png, find.html and
-the excerpt in README.md; with ``--draw`` it only draws, from the record that is there.
+``python docs/figures/find.py`` searches and writes docs/assets/find.json, find.png, the excerpt in
+README.md, find.html, which is the command's own page, and report.png, the top of it in chromium.
+With ``--draw`` it only draws the picture and the excerpt, from the record that is there.
 """
 
+import shutil
+import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from PIL import Image
 
 from pgso.drawing import ORANGE, plot_ladder
 from pgso.records.data import Sketch
 from pgso.records.finding import FindingRecord, read_finding
-from pgso.report.finding import finding_page, headline
-from pgso.report.sections import as_html
+from pgso.report.finding import headline
 
 ROOT = Path(__file__).parents[2]
 ASSETS = ROOT / "docs" / "assets"
 RECORD, PICTURE, PAGE = ASSETS / "find.json", ASSETS / "find.png", ASSETS / "find.html"
+SCREENSHOT = ASSETS / "report.png"
 README = ROOT / "README.md"
 START, END = "<!-- find:start -->", "<!-- find:end -->"
 SIDE = 16  # cells of the corner of the board that is drawn
@@ -47,6 +52,18 @@ def search() -> FindingRecord:
         },
     )
     return found.record.model_copy(update={"sketch": board, "predictions": (), "spectrum": None})
+
+
+def write_page() -> None:
+    """Run the command, keep the page that it writes, and photograph its top."""
+    with tempfile.TemporaryDirectory() as out:
+        words = [sys.executable, "-m", "pgso", "find", "minesweeper", "--out", out]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - our own words
+        shutil.copy(Path(out) / "find-minesweeper" / "report.html", PAGE)
+    flags = ["--headless=new", "--no-sandbox", "--hide-scrollbars", "--window-size=1180,860"]
+    words = ["chromium", *flags, f"--screenshot={SCREENSHOT}", PAGE.as_uri()]
+    subprocess.run(words, check=True, capture_output=True)  # noqa: S603
+    Image.open(SCREENSHOT).convert("RGB").quantize(64).save(SCREENSHOT, optimize=True)
 
 
 def draw(record: FindingRecord) -> Figure:
@@ -107,9 +124,9 @@ def main() -> None:
     """Search unless told only to draw."""
     if "--draw" not in sys.argv:
         search().write(RECORD)
+        write_page()
     record = read_finding(RECORD)
     draw(record).savefig(PICTURE, dpi=110)
-    PAGE.write_text(as_html(finding_page(record)))
     README.write_text(with_excerpt(README.read_text(), record))
 
 

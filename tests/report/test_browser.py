@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import networkx
 import numpy as np
 import pytest
 from selenium import webdriver
@@ -307,6 +308,22 @@ def test_a_node_shows_what_gamma_takes_from_its_neighbours(browser, tmp_path):
     name.send_keys("node 999\n")
     assert browser.find_element("id", "node-unknown").is_displayed()
     assert browser.get_log("browser") == []
+
+
+def test_names_of_many_neighbours_do_not_overlap(browser, tmp_path):
+    cliques = pgso.Graph.from_networkx(networkx.connected_caveman_graph(2, 22))
+    found = pgso.find(cliques, None, np.arange(44) // 22, train=np.arange(0, 44, 2))
+    browser.get(found.report(tmp_path / "found.html").as_uri())
+    boxes = browser.execute_script(
+        "return [...document.querySelectorAll('#neighbourhood text')].map((text) => {"
+        "const box = text.getBBox(); return [box.x, box.y, box.width, box.height]; })"
+    )
+    x, y, width, height = np.array(boxes).T
+    assert len(boxes) > 20
+    beside = np.maximum(x, x[:, None]) >= np.minimum(x + width, (x + width)[:, None]) - 1
+    below = np.maximum(y, y[:, None]) >= np.minimum(y + height, (y + height)[:, None]) - 1
+    np.fill_diagonal(beside, True)
+    assert (beside | below).all()
 
 
 def entries_of(row):

@@ -1,6 +1,7 @@
 // A node of the drawn graph with its neighbours: what the operator takes from each of them.
 
 const MOST_NEIGHBOURS = 24;
+const MOST_ON_A_RING = 14;
 
 class Neighbourhood {
   constructor({ names, edges, weights, degree, values, S }) {
@@ -68,13 +69,16 @@ class Neighbourhood {
       const letters = shape("text", { x, y: y + (y < 0 ? -1 : 1) * (radius + 14) + 5, "text-anchor": "middle" }, host);
       letters.textContent = name.length > 14 ? `${name.slice(0, 13)}…` : name;
     };
-    listed.forEach(({ k: other, entry }, at) => {
+    const place = (at) => {  // many neighbours stand on two rings: names would overlap on one
       const angle = (2 * Math.PI * at) / listed.length - Math.PI / 2;
-      const x = 165 * Math.cos(angle), y = 140 * Math.sin(angle);
-      const width = 0.5 + (9 * Math.abs(entry)) / largest;
+      const ring = listed.length > MOST_ON_A_RING && at % 2 ? 0.72 : 1;
+      return [165 * ring * Math.cos(angle), 140 * ring * Math.sin(angle)];
+    };
+    listed.forEach(({ entry }, at) => {
+      const [x, y] = place(at), width = 0.5 + (9 * Math.abs(entry)) / largest;
       shape("line", { x1: 0, y1: 0, x2: x, y2: y, "stroke-width": width, "stroke-opacity": 0.6 }, host, colour(entry));
-      dot(x, y, 7, other);
     });
+    listed.forEach(({ k: other }, at) => dot(...place(at), 7, other));
     dot(0, 0, 12, k);
   }
 }

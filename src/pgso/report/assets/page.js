@@ -16,11 +16,11 @@ function shadeConfusion() {
     if (table.tHead?.rows[0].cells[0].textContent !== "true") continue;
     for (const row of table.tBodies[0].rows) {
       const cells = [...row.cells].slice(1, -1), counts = cells.map((cell) => Number(cell.textContent.replaceAll(",", "")));
-      row.cells[row.cells.length - 1].style.paddingLeft = "10px"; // beside a coloured cell
+      for (const cell of [...row.cells].slice(1)) cell.style.paddingLeft = "10px"; // of a coloured cell, or beside one
       const total = counts.reduce((sum, count) => sum + count, 0) || 1;
       cells.forEach((cell, k) => {
         const colour = k === row.sectionRowIndex ? "--positive" : "--negative";
-        cell.style.background = `color-mix(in srgb, var(${colour}) ${Math.round((55 * counts[k]) / total)}%, transparent)`;
+        cell.style.background = `color-mix(in srgb, var(${colour}) ${Math.round((50 * counts[k]) / total)}%, transparent)`;
       });
     }
   }
