@@ -97,7 +97,7 @@ def ensure_files(dataset: "Dataset", root: Path) -> None:
             dataset.download(Path(scratch))  # type: ignore[misc]
         except Exception as error:  # the network, the server or the archive may fail in any way
             why = f"({type(error).__name__}: {error}): this machine seems to be offline"
-            raise InputError(f"{lacking} downloading failed {why}; {advice}") from error
+            raise InputError(f"{lacking} downloading failed {why}; {advice}") from None
         left = dataset.missing(Path(scratch))
         if left:
             raise InputError(f"{lacking} the download did not bring {left[0].name}; {advice}")
