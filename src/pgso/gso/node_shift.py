@@ -105,13 +105,12 @@ class Held:
         It is 0 where d + a ≤ 0, and where a node has no edge. There the differences of the
         formula at the top would leave a rounding error; without o there is no difference.
         """
-        graph, found = self.graph, []
-        turned = graph.transposed is not graph.pattern
+        found, turned = [], self.graph.transposed is not self.graph.pattern
         for by, by_column in ((self.left, False), (self.right, turned)):
-            present = None if self.own is None else with_edges(graph, by_column)
-            all_used = self.own is not None and present is None and bool(by.all())
-            if not all_used:  # on the CPU nobody waits for the answer
-                by = torch.where(by != 0 if present is None else (by != 0) & present, by, torch.inf)
+            present = None if self.own is None else with_edges(self.graph, by_column)
+            if self.own is None or present is not None or not bool(by.all()):
+                is_used = (by != 0) & (True if present is None else present)
+                by = torch.where(is_used, by, torch.inf)
             found.append(by)
         return found[0], found[1]
 
