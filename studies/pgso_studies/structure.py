@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pgso.evaluation.statistics import LEVEL, holm, t_test
 from pgso.records import RunRecord, RunSpec
-from pgso.records.suggestions import known_dataset
+from pgso.records.spec import known_dataset
 from pgso_studies.study import EXPERIMENTS, Experiment, Size, best_choice, tuned_runs
 from pgso_studies.summaries import group, mean_and_interval, mean_and_spread, table
 

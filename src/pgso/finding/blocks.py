@@ -90,24 +90,22 @@ class Propagation:
 
     graph: Graph
     relations: Relations | None = None
-    _followed: dict[str, Graph] = field(default_factory=dict)  # the graph of some edges
     _made: dict[Letter, ShiftOperator] = field(default_factory=dict)
 
     def operator(self, letter: Letter, S: Tensor | None = None) -> ShiftOperator:
         """γ of a letter, made once; or of other values S (7,), through which gradients flow."""
         if S is None and letter in self._made:
             return self._made[letter]
-        edges = letter.edges
-        if edges not in self._followed:
-            if edges == ANY:
-                self._followed[edges] = undirected(self.graph)
-            elif edges in ("in", "out"):
-                self._followed[edges] = self.graph.T if edges == "out" else self.graph
-            elif self.relations is None:
-                raise InputError(f"the edges have no kinds, and an operator asks for {edges!r}")
-            else:
-                self._followed[edges] = self.relations.part(edges)
-        made = shift(self._followed[edges], letter.S if S is None else S, degrees="both")
+        graph, edges = self.graph, letter.edges
+        if edges == ANY:
+            graph = graph.memo("undirected", lambda: undirected(self.graph))
+        elif edges in ("in", "out"):
+            graph = graph.T if edges == "out" else graph
+        elif self.relations is None:
+            raise InputError(f"the edges have no kinds, and an operator asks for {edges!r}")
+        else:
+            graph = self.relations.part(edges)
+        made = shift(graph, letter.S if S is None else S, degrees="both")
         if S is None:
             self._made[letter] = made
         return made

@@ -54,6 +54,7 @@ class Head:
     losses: Tensor = field(default_factory=lambda: torch.empty(0))  # (train + val,)
     seconds: float = 0.0
     evidence: Evidence | None = None  # against the closed form
+    is_shown: bool = False  # whether it may take the place of the closed form
     trees: "Trees | None" = None
     table: "Table | None" = None  # what the trees see
 
@@ -86,19 +87,8 @@ def heads_of(ladder: Ladder, best: Fitted, wanted: str = "auto") -> tuple[Head, 
     for name, head_of, fewest in heads:
         if (kept is ridge and many >= fewest) if is_auto else wanted == name:
             tried.append(head_of(ladder, best, ridge))
-            kept = tried[-1] if not is_auto or is_shown(tried[-1], problem, ridge) else kept
+            kept = tried[-1] if tried[-1].is_shown or not is_auto else kept
     return kept, tried
-
-
-def is_shown(head: Head, problem: Problem, ridge: Head) -> bool:
-    """Whether a head may take the place of the closed form. Neither is kept for its loss alone."""
-    # Trees need evidence; a blend must not be worse. The errors of numbers may have heavy tails, so
-    # that a blend of them needs some evidence too.
-    most = RISK if head.name == "boosted" else 1.0 if problem.classes else AS_GOOD
-    if head.evidence is None or head.evidence.p > most or head.evidence.gain <= 0:
-        return False
-    new, old = (problem.score(side.honest, problem.judges) for side in (head, ridge))
-    return len(head.weights) > 1 and problem.is_as_good(new, old)
 
 
 def closed_form(ladder: Ladder, best: Fitted) -> Head:
@@ -206,10 +196,18 @@ def mixture(is_classes: bool, outs: Sequence[Tensor], weights: Array) -> Tensor:
 
 
 def _judged(head: Head, problem: Problem, ridge: Head, start: float, judges: Array) -> Head:
-    """The head with its losses, and the evidence of some labels against the closed form."""
+    """The head with its losses, and the evidence of some labels against the closed form.
+
+    Neither is kept for its loss alone. Trees need evidence; a blend must not be worse. The errors
+    of numbers may have heavy tails, so that a blend of them needs some evidence too.
+    """
     judged, rows = losses(problem, head.honest, problem.y[problem.judges]), torch.from_numpy(judges)
     (evidence,) = challenge(ridge.losses[rows], judged[rows].unsqueeze(0))
-    return replace(head, losses=judged, evidence=evidence, seconds=perf_counter() - start)
+    most = RISK if head.name == "boosted" else 1.0 if problem.classes else AS_GOOD
+    new, old = (problem.score(side.honest, problem.judges) for side in (head, ridge))
+    is_shown = evidence.p <= most and evidence.gain > 0 and problem.is_as_good(new, old)
+    is_shown, seconds = is_shown and len(head.weights) > 1, perf_counter() - start
+    return replace(head, losses=judged, evidence=evidence, seconds=seconds, is_shown=is_shown)
 
 
 def boosted_head(ladder: Ladder, best: Fitted, ridge: Head) -> Head:

@@ -17,7 +17,7 @@ from pgso.data.dataset import is_table, suited
 from pgso.data.task import IN_MEMORY
 from pgso.drawing import errors
 from pgso.errors import InputError
-from pgso.finding.heads import Head, is_shown
+from pgso.finding.heads import Head
 from pgso.finding.ladder import Fitted, Ladder
 from pgso.finding.predictor import calibration
 from pgso.finding.problem import Problem
@@ -55,7 +55,7 @@ def record_of(
     kept, statistics = rungs[best.rung.name], graph_statistics(problem)
     head_records = {one.name: one.record(problem) for one in heads}
     signal, families = signal_of(ladder, best, guessed), ladder.family_shares(best)
-    leaks, shown = leaks_of(problem), is_shown(head, problem, heads[0])
+    leaks = leaks_of(problem)
     learned = [ladder.fitted[name].rung.family == "learned" for name in ladder.steps]
     last = learned.index(True) if any(learned) else len(learned) - 1  # S was learned for the one
     verdict = verdict_of(
@@ -88,7 +88,7 @@ def record_of(
         signal=signal,
         families=families,
         verdict=whole_verdict(
-            verdict, signal, families, head_records[head.name], kept, problem, leaks, shown
+            verdict, signal, families, head_records[head.name], kept, problem, leaks, head.is_shown
         ),
         leaks=leaks,
         guess=guess,

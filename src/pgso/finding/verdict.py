@@ -88,8 +88,8 @@ def whole_verdict(
     head: HeadRecord,
     best: RungRecord,
     problem: Problem,
-    leaks: Sequence[str] = (),
-    is_shown: bool = True,
+    leaks: Sequence[str],
+    is_shown: bool,
 ) -> str:
     """The verdict on the kept rung, what it is worth, and what predicts; is that shown to pay?"""
     other, most = next(iter(families.items()))

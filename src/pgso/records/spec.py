@@ -4,13 +4,14 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES
-from pgso.records.suggestions import STRONG, deeper, known_dataset, strong
+from pgso.records.suggestions import STRONG, deeper, strong
 
 Positive = Annotated[int, Field(ge=1)]
 Width = Annotated[int, Field(ge=1, le=65_536)]  # what fits into memory; a limit of files, too
@@ -303,6 +304,15 @@ class RunSpec(BaseModel):
         filled = _filled_in(values, suggestions)
         chosen = {name: values[name] for name in said}
         return RunSpec(complete=said, **{**values, **filled, **chosen})
+
+
+def known_dataset(name: Any) -> Any:
+    """The registered dataset of this name, or None.
+
+    Datasets lie above records: their registry, which needs no torch, is found by its name.
+    """
+    # None, of a spec that keeps its dataset, is not looked for: its error would list near names.
+    return None if name is None else import_module("pgso.data").DATASETS.get(name)
 
 
 def _filled_in(

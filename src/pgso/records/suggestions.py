@@ -1,7 +1,6 @@
 """What suits a dataset: its own suggestions, what suits tables, and strong networks, as data."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 # For tables: each column is a feature of its own, and few of them say something. A node keeps its
@@ -20,15 +19,6 @@ TABLE: Mapping[str, Any] = {
 OWN_TABLE: Mapping[str, Any] = {**TABLE, "s_rate": 0.1}
 PROPOSES = ("gcn", "sgc", "gin", "gat")  # convs that leave the operator open for what find keeps
 MOST_COLUMNS = 64  # of a table; more are taken for words of texts
-
-
-def known_dataset(name: Any) -> Any:
-    """The registered dataset of this name, or None.
-
-    Datasets lie above records: their registry, which needs no torch, is found by its name.
-    """
-    # None, of a spec that keeps its dataset, is not looked for: its error would list near names.
-    return None if name is None else import_module("pgso.data").DATASETS.get(name)
 
 
 # Strong networks: settings under which a plain GNN was published as hard to beat.

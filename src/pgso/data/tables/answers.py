@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from pgso.data.arrays import Array, Split, check_finite, is_on_disk, is_unknown
+from pgso.data.arrays import Array, Split, check_finite, is_unknown
 from pgso.data.raw import BROKEN, check_count
 from pgso.data.splits import masks_to_split
 from pgso.data.tables.columns import TYPE
@@ -360,6 +360,5 @@ def read_array(path: Path, count: int) -> Array:  # (n, F)
     check_count(x.shape[1], "columns of numbers", path)
     if count and len(x) != count:
         raise InputError(f"{path} has {len(x)} rows, but labels.csv names {count} nodes")
-    if not is_on_disk(x):
-        check_finite(x, f"{path}: features")
+    check_finite(x, f"{path}: features")
     return x if x.dtype == np.float32 else x.astype(np.float32)
