@@ -82,8 +82,7 @@ class Session:
         make_loop = Sampled if spec.sample else LOOPS[task.kind]
         self.loop = make_loop(spec, shown, self.criterion, self.scored, self.place)
         if any(isinstance(p, UninitializedParameter) for p in self.model.parameters()):
-            self.model.eval()
-            self.loop.outputs(self.model)  # lazy layers find their widths
+            self.evaluate()  # lazy layers find their widths
         self.network = self.model  # its gradients are averaged over all processes
         if self.place.num_ranks > 1 and any(p.requires_grad for p in self.model.parameters()):
             self.network = DistributedDataParallel(self.model)
