@@ -13,7 +13,7 @@ from tests.report.records import GCN, MOVED, make_record, make_runs
 
 def data_of(runs):
     comparison = compare(runs)
-    page = comparison_page(comparison, comparison_record(comparison), "toy")
+    page = comparison_page(comparison, comparison_record(comparison))
     return json.loads(re.search(r'id="data">(.*?)</script>', as_html(page))[1])
 
 

@@ -31,10 +31,10 @@ class Tags(HTMLParser):
         self.addresses += [value for name, value in attributes if name in ("href", "src")]
 
 
-def page_of(runs, heading="toy", data=(), command=None):
+def page_of(runs, data=(), command=None):
     comparison = compare(runs)
     summary = comparison_record(comparison, data, command)
-    return as_html(comparison_page(comparison, summary, heading, data))
+    return as_html(comparison_page(comparison, summary, data))
 
 
 def test_a_report_is_a_page_a_text_and_figures(tmp_path):
@@ -51,7 +51,7 @@ def test_a_report_is_a_page_a_text_and_figures(tmp_path):
 
 def test_the_verdict_stands_on_the_page_and_in_its_title():
     page = page_of(make_runs(THREE))
-    assert "<title>toy: learn the operator</title>" in page
+    assert "<title>toy, gcn: learn the operator</title>" in page
     assert "mPGSO +16.0 points (95 % interval 14.3 to 17.7, 4 seeds)" in page
 
 
@@ -63,7 +63,7 @@ def test_the_page_asks_for_nothing_from_anywhere():
     assert "default-src 'none'" in page_of(make_runs(THREE))
 
 
-@pytest.mark.parametrize("where", ["dataset", "option", "error", "title", "command"])
+@pytest.mark.parametrize("where", ["dataset", "option", "error", "command"])
 def test_strings_of_the_users_own_stay_strings(where, tmp_path):
     choices = {"dataset": {"dataset": HOSTILE}, "option": {"data_options": {HOSTILE: HOSTILE}}}
     failure = {"status": "diverged", "error": HOSTILE} if where == "error" else {}
@@ -71,8 +71,7 @@ def test_strings_of_the_users_own_stay_strings(where, tmp_path):
         make_record(operator, 0, 0.5, choices=choices.get(where, {}), **failure)
         for operator in ("fixed", "pgso")
     ]
-    heading = HOSTILE if where in ("title", "dataset") else "toy"
-    page = page_of(runs, heading, command=HOSTILE if where == "command" else None)
+    page = page_of(runs, command=HOSTILE if where == "command" else None)
     assert HOSTILE not in page
     assert "&lt;script&gt;alert(1)" in page
     assert Tags(page).tags.count("script") == 2

@@ -1,7 +1,8 @@
 """What matters to a model: columns and kinds of edges by shuffling them, edges by gradients."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from pgso.objectives.values import Scale
 from pgso.records.record import EdgeImportance, Explanation, FeatureImportance
 
 Shuffled = tuple[str, Array, Array]  # name, (R,) costs of the score, (R, n) of every item's loss
-Changed = Iterable[tuple[str, Iterable[Task]]]  # name, and the task with it changed, R times
+Changes = dict[str, Callable[[], Task]]  # by name, the task with it changed, drawn anew
 
 REPEATS = 20
 MOST_GROUPS = 40  # columns that are shuffled; of more, those with the largest gradients
@@ -68,11 +69,11 @@ def explain(
             losses = (cells * known).sum(dim=1) / known.sum(dim=1).clamp(min=1)
         return score, losses.double().numpy()
 
-    def importances(changed: Changed) -> tuple[FeatureImportance, ...]:
+    def importances(ways: Changes) -> tuple[FeatureImportance, ...]:
         """What the changes of a task cost, the most important first."""
         shuffled = []
-        for name, others in changed:
-            outcomes = [judged(other) for other in others]
+        for name, changed in ways.items():
+            outcomes = [judged(changed()) for _ in range(repeats)]
             costs = [objective.merit(score) - objective.merit(after) for after, _ in outcomes]
             changes = np.stack([after - losses for _, after in outcomes])
             shuffled.append((name, np.array(costs), changes))
@@ -106,10 +107,10 @@ def explain(
         groups, is_dense = column_groups(task), task.x.layout == torch.strided
         dense = task if is_dense else replace(task, x=task.x.to_dense())
         chosen = _screened(model, dense, groups)
-        found["features"] = importances(_shuffles(dense, chosen, repeats))
+        found["features"] = importances(_shuffles(dense, chosen))
         found["left_out"] = len(groups) - len(chosen)
     if score is not None and (task.kind == "link" or (task.kind == "node" and task.relations)):
-        found["relations"] = importances(_moves(task, repeats))
+        found["relations"] = importances(_moves(task))
     problem = _why_no_edges(model, task)
     if problem is not None:
         notes.append(problem)
@@ -151,7 +152,7 @@ def _screened(model: Model, task: Task, groups: dict[str, list[int]]) -> dict[st
     return {name: groups[name] for name in names[:MOST_GROUPS]}
 
 
-def _shuffles(task: Task, groups: dict[str, list[int]], repeats: int) -> Changed:
+def _shuffles(task: Task, groups: dict[str, list[int]]) -> Changes:
     """The task with the columns of each group shuffled together among all nodes (Breiman 2001)."""
     random = torch.Generator().manual_seed(0)
 
@@ -160,11 +161,10 @@ def _shuffles(task: Task, groups: dict[str, list[int]], repeats: int) -> Changed
         x[:, columns] = task.x[order][:, columns]
         return replace(task, x=x)
 
-    for name, columns in groups.items():
-        yield name, (shuffled(columns) for _ in range(repeats))
+    return {name: partial(shuffled, columns) for name, columns in groups.items()}
 
 
-def _moves(task: Task, repeats: int) -> Changed:
+def _moves(task: Task) -> Changes:
     """The task with the nodes of one kind of edges renamed at random; without relations, of all."""
     random = torch.Generator().manual_seed(0)
     graphs = None if task.relations is None else dict(task.relations.graphs)
@@ -178,8 +178,7 @@ def _moves(task: Task, repeats: int) -> Changed:
         relations = Relations(graphs | {name: graph}, task.num_nodes)
         return replace(task, graph=relations.union, relations=relations)
 
-    for name in graphs or [ALL_EDGES]:
-        yield name, (moved(name) for _ in range(repeats))
+    return {name: partial(moved, name) for name in graphs or [ALL_EDGES]}
 
 
 def importances_of(shuffled: Sequence[Shuffled]) -> list[FeatureImportance]:

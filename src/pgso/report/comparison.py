@@ -135,10 +135,10 @@ class Comparison:
         from pgso.report.page import comparison_page, comparison_record, write_comparison
         from pgso.report.sections import as_html
 
-        summary, heading = comparison_record(self), f"{self.dataset}, {self.conv}"
+        summary = comparison_record(self)
         if Path(path).suffix != ".html":
             return write_comparison(self, summary, path)
-        write_atomically(Path(path), as_html(comparison_page(self, summary, heading)))
+        write_atomically(Path(path), as_html(comparison_page(self, summary)))
         return Path(path)
 
     def __repr__(self) -> str:

@@ -82,8 +82,7 @@ def write_comparison(
         for spec in (record.spec for record in comparison.runs):
             place = Path(os.path.relpath(store.path(spec), folder))
             links[spec.key] = quote(place.as_posix())
-    heading = f"{comparison.dataset}, {comparison.conv}"
-    page = comparison_page(comparison, summary, heading, data, links)
+    page = comparison_page(comparison, summary, data, links)
     summary.write(folder)
     drawn = write_figures(page.plots, folder / "figures") if figures else []
     write_atomically(folder / "report.html", as_html(page))
@@ -155,8 +154,8 @@ def run_page(
     """The page of a run: its score, beside the best of what it must beat, and the rest."""
     spec, objective, comparison = record.spec, record.objective, compare([record])
     summary = comparison_record(comparison, data, command)
-    heading = f"{spec.dataset}, {spec.conv}, {LABELS[spec.operator]}, seed {spec.seed}"
-    page = comparison_page(comparison, summary, heading, data, links)
+    page = comparison_page(comparison, summary, data, links)
+    heading = f"{page.heading}, {LABELS[spec.operator]}, seed {spec.seed}"
     is_done, (part, score) = record.status == "done", ("test", record.test)
     if score is None:
         part, score = "validation", record.val
@@ -175,13 +174,12 @@ def run_page(
     following = command_of("compare", spec) if has_command(spec) else ""
     verdict = Verdict(text, "; ".join(reasons), tone, summary.doubts, command=following)
     lead = "One run: its scores, the baselines, and what was learned."
-    return replace(page, lead=lead, verdict=verdict, footer="Written by pgso.")
+    return replace(page, heading=heading, lead=lead, verdict=verdict, footer="Written by pgso.")
 
 
 def comparison_page(
     comparison: Comparison,
     summary: ComparisonRecord,
-    heading: str,
     data: Sequence[DataRecord] = (),
     links: Mapping[str, str] | None = None,
 ) -> Page:
@@ -202,7 +200,7 @@ def comparison_page(
         about.runs_section(records, summary.command, links or {}),
     )
     return Page(
-        heading,
+        f"{comparison.dataset}, {comparison.conv}",
         LEAD,
         filled(sections),
         Verdict(

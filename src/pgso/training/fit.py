@@ -271,7 +271,7 @@ def _run(session: Session, watch: Watcher | None, checkpoint: Checkpoint | None)
         epoch=at,
         start=start,
         start_interval=tuple(interval for (interval,) in first),
-        evaluation=evaluate(session)[0],
+        evaluation=evaluate(session),
         parameters=learned,
         nearest=tuple(
             nearest_preset(gso.on(task.edges, masked=False).graph, S, gso.degrees)

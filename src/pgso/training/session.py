@@ -82,8 +82,7 @@ class Session:
         make_loop = Sampled if spec.sample else LOOPS[task.kind]
         self.loop = make_loop(spec, shown, self.criterion, self.scored, self.place)
         if any(isinstance(p, UninitializedParameter) for p in self.model.parameters()):
-            self.model.eval()
-            self.loop.outputs(self.model)  # lazy layers find their widths
+            self.evaluate()  # lazy layers find their widths
         self.network = self.model  # its gradients are averaged over all processes
         if self.place.num_ranks > 1 and any(p.requires_grad for p in self.model.parameters()):
             self.network = DistributedDataParallel(self.model)
@@ -107,6 +106,7 @@ class Session:
         self.best_merit = NEVER  # of the epoch's val score, minus its val loss
         self.best_epoch: int | None = None  # that validation likes best so far, counted from 0
         self.best_weights: dict[str, Tensor] = {}  # its weights
+        self.strangeness: Any = None  # at the end, what prediction sets are made from
 
     @property
     def curves(self) -> dict[str, list[Any]]:
@@ -278,14 +278,14 @@ def take_best(session: Session) -> Any:
     return session.model
 
 
-def evaluate(session: Session) -> tuple[Evaluation | None, Any]:
+def evaluate(session: Session) -> Evaluation | None:
     """Counts and curves of the test set, or of validation where there is no test set.
 
-    The model has the weights of its best epoch afterwards. None without such an epoch. Beside it
-    is what prediction sets are made from (:mod:`pgso.evaluation.conformal`).
+    The model has the weights of its best epoch afterwards. None without such an epoch. The session
+    keeps what prediction sets are made from (:mod:`pgso.evaluation.conformal`).
     """
     if not session.best_weights:
-        return None, None
+        return None
     assign(session.model, session.best_weights)
     (out, _), task, answers = session.evaluate(), session.task, session.answers
     outputs = {name: part.numpy(force=True) for name, part in session.by_part(out).items()}
@@ -293,9 +293,10 @@ def evaluate(session: Session) -> tuple[Evaluation | None, Any]:
     names = task.targets or task.classes
     evaluation = evaluation_of(task.answer, outputs, answers, names, positive)
     if task.answer not in ("class", "value"):
-        return evaluation, None
+        return evaluation
     temperature = 1.0 if evaluation.calibration is None else evaluation.calibration.temperature
-    strange, coverage = calibrated(outputs, answers, temperature, session.spec.log_targets)
+    log = session.spec.log_targets
+    session.strangeness, coverage = calibrated(outputs, answers, temperature, log)
     more: dict[str, Any] = {"coverage": coverage}
     if task.graph.num_edges <= MOST_EDGES:
         # What is predicted of the nodes that a page draws; None of those that have no score.
@@ -304,7 +305,7 @@ def evaluate(session: Session) -> tuple[Evaluation | None, Any]:
         rows = {item: row for row, item in enumerate(session.scored.tolist())}
         cells = cells_of(out.argmax(dim=1) if task.answer == "class" else out, task.classes)
         more["sketched"] = tuple(cells[rows[i]] if i in rows else None for i in items.tolist())
-    return evaluation.model_copy(update=more), strange
+    return evaluation.model_copy(update=more)
 
 
 @dataclass(frozen=True)
@@ -366,10 +367,10 @@ def save_model(path: Path, session: Session, record: RunRecord, task: Task) -> N
 
     The task has the data in the order and on the graph of the user, to be remembered for new nodes.
     """
-    evaluation, strange = evaluate(session)
+    evaluation = record.evaluation
     assert evaluation is not None
     scale, spec = session.criterion.scale, session.spec.model_dump(mode="json")
-    header = header_of(session.task, spec, strange, evaluation.coverage, task)
+    header = header_of(session.task, spec, session.strangeness, evaluation.coverage, task)
     kept, calibration = {"temperature", "error_before", "error_after"}, evaluation.calibration
     header |= {
         "form": "network",
