@@ -34,6 +34,13 @@ def ax():
     return Figure().subplots()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _drawn_as_for_readers(real_layout):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(networkx, "spring_layout", real_layout)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _close():
     yield

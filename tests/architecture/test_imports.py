@@ -51,11 +51,9 @@ def test_what_should_be_fast_does_not_import_torch(code):
     assert imported_by(code) & {"torch", "torch_geometric"} == set()
 
 
-def test_torch_is_imported_on_first_use():
-    assert "torch" in imported_by("import pgso; pgso.PGSO")
-
-
-def test_a_worker_that_trains_waits_for_neither_scikit_learn_nor_matplotlib():
-    actual = imported_by("import pgso.training.fit")
+def test_torch_is_imported_on_first_use_and_for_training_neither_sklearn_nor_matplotlib():
+    actual = imported_by(
+        "import pgso; pgso.PGSO; assert 'torch' in sys.modules; import pgso.training.fit"
+    )
     assert "torch" in actual
     assert actual & {"sklearn", "matplotlib"} == set()

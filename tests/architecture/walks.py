@@ -3,13 +3,19 @@
 ``python -m tests.architecture.walks NAME ...`` prints the two numbers of each walk, with ``--list``
 the functions too. Every module is imported first, so that imports do not count, and the call is
 made once, in a process of its own: what it builds and remembers counts.
+
+First of all it prints what these imports have changed in the process (``test_import_effects``).
 """
 
 import importlib
 import json
+import os
 import pkgutil
+import signal
 import sys
 import tempfile
+import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -19,11 +25,63 @@ import pgso
 ROOT = str(Path(pgso.__file__).parent)
 
 
-def import_everything() -> None:
-    """Import every module of the package but ``__main__``."""
-    for module in pkgutil.walk_packages([ROOT], "pgso."):
-        if module.name != "pgso.__main__":
-            importlib.import_module(module.name)
+def import_everything() -> int:
+    """Import every module of the package but ``__main__``, and return their number."""
+    names = [module.name for module in pkgutil.walk_packages([ROOT], "pgso.")]
+    names.remove("pgso.__main__")
+    for name in names:
+        importlib.import_module(name)
+    return len(names)
+
+
+OTHERS = [
+    "matplotlib",
+    "matplotlib.figure",
+    "pandas",
+    "scipy.sparse.linalg",
+    "torch",
+    "torch_geometric.nn",
+    "sklearn.linear_model",
+    "sklearn.ensemble",
+    "sklearn.neighbors",
+    "networkx",
+    "typer",
+    "rich.console",
+    "sklearn.utils.estimator_checks",
+]
+
+
+def state_of_process() -> dict[str, object]:
+    """What an import may change for everybody else in the process."""
+    import matplotlib
+    import torch
+    import torch_geometric
+
+    handlers = {number: str(signal.getsignal(number)) for number in signal.valid_signals()}
+    timers = (getattr(signal, name, None) for name in ("ITIMER_REAL", "ITIMER_VIRTUAL"))
+    return {
+        "environment": dict(os.environ),
+        "handlers": handlers,
+        "timers": [signal.getitimer(kind) for kind in timers if kind is not None],
+        "filters": list(warnings.filters),
+        "style": dict(matplotlib.rcParams),
+        "threads": torch.get_num_threads(),
+        "seed": torch.initial_seed(),
+        "path": list(sys.path),
+        "pyg": torch_geometric.nn.models.basic_gnn.BasicGNN.__repr__,
+    }
+
+
+def effects_of_imports() -> dict[str, object]:
+    """The number of our modules, and what importing them has changed."""
+    for name in OTHERS:  # what they do when they are imported is their business
+        importlib.import_module(name)
+    before = state_of_process()
+    modules = import_everything()
+    time.sleep(1.5)  # a timer would have rung
+    after = state_of_process()
+    changed = {what: [repr(before[what]), repr(after[what])] for what in before}
+    return {"modules": modules, "changed": {k: v for k, v in changed.items() if v[0] != v[1]}}
 
 
 def walked(call: Callable[[], object]) -> set[tuple[str, str, int]]:
@@ -117,11 +175,9 @@ WALKS = {"product": product, "convert": convert, "find": find, "compare": compar
 
 
 if __name__ == "__main__":
-    import os
-
     is_listed = "--list" in sys.argv  # a command has arguments of its own
     names = [name for name in sys.argv[1:] if name != "--list"]
-    import_everything()
+    print(json.dumps(effects_of_imports()), file=sys.stderr, flush=True)  # noqa: T201
     for walk in names:
         child = os.fork()
         if child:

@@ -87,27 +87,27 @@ SERVE = """
 import sys
 sys.modules.update(pgso=None, torch_geometric=None)  # importing either fails
 import torch
-program, inputs, outputs = sys.argv[1:]
-torch.save(torch.export.load(program).module()(*torch.load(inputs)), outputs)
+inputs, outputs, *programs = sys.argv[1:]
+x, edges = torch.load(inputs)
+torch.save([torch.export.load(program).module()(x, edges) for program in programs], outputs)
 """
 
 
 @pytest.mark.filterwarnings("ignore")  # torch.export warns about itself
-@pytest.mark.parametrize(
-    "make",
-    [lambda: GNN("gat", WIDTH, 8, 2), lambda: convert(pyg.GCN(WIDTH, 8, 2, 2))],
-    ids=["own", "converted"],
-)
-def test_an_exported_program_serves_where_neither_pgso_nor_pyg_is(make, tmp_path):
-    served = fold(learned(make()))
-    program, inputs, outputs = (tmp_path / name for name in ("p.pt2", "in.pt", "out.pt"))
+def test_exported_programs_serve_where_neither_pgso_nor_pyg_is(tmp_path):
+    models = {"own": GNN("gat", WIDTH, 8, 2), "converted": convert(pyg.GCN(WIDTH, 8, 2, 2))}
+    inputs, outputs = tmp_path / "in.pt", tmp_path / "out.pt"
     sizes = ({0: torch.export.Dim("n")}, {1: torch.export.Dim("E")})
-    torch.export.save(torch.export.export(served, (X, EDGES), dynamic_shapes=sizes), program)
+    served = {name: fold(learned(model)) for name, model in models.items()}
+    programs = [tmp_path / f"{name}.pt2" for name in served]
+    for model, program in zip(served.values(), programs, strict=True):
+        torch.export.save(torch.export.export(model, (X, EDGES), dynamic_shapes=sizes), program)
     x, edges = torch.randn(9, WIDTH), torch.randint(0, 9, (2, 20))  # a graph of another size
     torch.save((x, edges), inputs)
-    command = [sys.executable, "-W", "ignore", "-c", SERVE, program, inputs, outputs]
+    command = [sys.executable, "-W", "ignore", "-c", SERVE, inputs, outputs, *programs]
     subprocess.run(command, check=True)
-    torch.testing.assert_close(torch.load(outputs), served(x, edges), atol=1e-5, rtol=1e-5)
+    for model, answer in zip(served.values(), torch.load(outputs), strict=True):
+        torch.testing.assert_close(answer, model(x, edges), atol=1e-5, rtol=1e-5)
 
 
 def test_doubles_stay_doubles_and_an_operator_alone_can_be_folded():

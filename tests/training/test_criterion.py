@@ -7,6 +7,7 @@ import torch
 from pgso.data import load_task
 from pgso.data.dataset import suited
 from pgso.errors import InputError
+from pgso.evaluation import statistics
 from pgso.models.build import predict_outputs
 from pgso.objectives import OBJECTIVES
 from pgso.records import RunSpec
@@ -115,7 +116,8 @@ def test_a_link_run_takes_no_samples():
 
 
 @pytest.mark.parametrize("name", ["rmse", "multilabel_average_precision", "link_mrr"])
-def test_auto_with_evidence_works_for_every_kind(name, folders):
+def test_auto_with_evidence_works_for_every_kind(name, folders, monkeypatch):
+    monkeypatch.setattr(statistics, "ROUNDS", 50)  # of the bootstrap: what it says is not asked
     objective = OBJECTIVES[name]
     record = fit(spec_for(objective, folders, operator="auto", recipe="robust"))
     assert record.chosen in ("fixed", "pgso", "mpgso")
