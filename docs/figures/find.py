@@ -19,6 +19,7 @@ from PIL import Image
 from pgso.drawing import ORANGE, plot_ladder
 from pgso.records.data import Sketch
 from pgso.records.finding import FindingRecord, read_finding
+from pgso.report.doubts import doubts_of_finding
 from pgso.report.finding import headline
 
 ROOT = Path(__file__).parents[2]
@@ -96,7 +97,7 @@ def draw_board(ax: Axes, record: FindingRecord) -> None:
 
 
 def excerpt(record: FindingRecord) -> str:
-    """What the command prints, in short: the verdict, what to type next, and some rungs."""
+    """What the command prints, in short: the verdict, notes, what to type next, and some rungs."""
     objective, rows = record.objective, []
     width = max(len(name) for name in (record.best, *SHOWN))
     for rung in sorted(record.rungs, key=lambda rung: (rung.name != record.best, rung.loss)):
@@ -107,7 +108,12 @@ def excerpt(record: FindingRecord) -> str:
             )
     head = f"  {'rung':{width}}  loss    test {objective.label}"
     verdict = [f"{headline(record)}.", *textwrap.wrap(record.verdict, 100)]
-    following = ["confirm it in a trained network:", f"  {record.command}"]
+    notes = [
+        line
+        for doubt in doubts_of_finding(record)
+        for line in textwrap.wrap(f"Note: {doubt}.", 100)
+    ]
+    following = [*notes, "confirm it in a trained network:", f"  {record.command}"]
     shown = [f"$ pgso find {record.dataset}", *verdict, *following, "", head, *rows, ""]
     page = f"report: runs/find-{record.dataset}/report.html"
     return "\n".join(["```text", *shown, page, "```"])
