@@ -5,7 +5,6 @@ README.md, find.html, which is the command's own page, and report.png, the top o
 With ``--draw`` it only draws the picture and the excerpt, from the record that is there.
 """
 
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,7 @@ from PIL import Image
 
 from pgso.drawing import ORANGE, plot_ladder
 from pgso.records.data import Sketch
-from pgso.records.finding import FindingRecord, read_finding
+from pgso.records.finding import FINDING_FILE, FindingRecord, read_finding
 from pgso.report.doubts import doubts_of_finding
 from pgso.report.finding import headline
 
@@ -60,7 +59,8 @@ def write_page() -> None:
     with tempfile.TemporaryDirectory() as out:
         words = [sys.executable, "-m", "pgso", "find", "minesweeper", "--out", out]
         subprocess.run(words, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - our own words
-        shutil.copy(Path(out) / "find-minesweeper" / "report.html", PAGE)
+        page = (Path(out) / "find-minesweeper" / "report.html").read_text()
+    PAGE.write_text(page.replace(FINDING_FILE, RECORD.name))  # the record that it links to
     flags = ["--headless=new", "--no-sandbox", "--hide-scrollbars", "--window-size=1180,860"]
     words = ["chromium", *flags, f"--screenshot={SCREENSHOT}", PAGE.as_uri()]
     subprocess.run(words, check=True, capture_output=True)  # noqa: S603
