@@ -5,7 +5,6 @@ README.md, find.html, which is the command's own page, and report.png, the top o
 With ``--draw`` it only draws the picture and the excerpt, from the record that is there.
 """
 
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,8 @@ from PIL import Image
 
 from pgso.drawing import ORANGE, plot_ladder
 from pgso.records.data import Sketch
-from pgso.records.finding import FindingRecord, read_finding
+from pgso.records.finding import FINDING_FILE, FindingRecord, read_finding
+from pgso.report.doubts import doubts_of_finding
 from pgso.report.finding import headline
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +59,8 @@ def write_page() -> None:
     with tempfile.TemporaryDirectory() as out:
         words = [sys.executable, "-m", "pgso", "find", "minesweeper", "--out", out]
         subprocess.run(words, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - our own words
-        shutil.copy(Path(out) / "find-minesweeper" / "report.html", PAGE)
+        page = (Path(out) / "find-minesweeper" / "report.html").read_text()
+    PAGE.write_text(page.replace(FINDING_FILE, RECORD.name))  # the record that it links to
     flags = ["--headless=new", "--no-sandbox", "--hide-scrollbars", "--window-size=1180,860"]
     words = ["chromium", *flags, f"--screenshot={SCREENSHOT}", PAGE.as_uri()]
     subprocess.run(words, check=True, capture_output=True)  # noqa: S603
@@ -96,7 +97,7 @@ def draw_board(ax: Axes, record: FindingRecord) -> None:
 
 
 def excerpt(record: FindingRecord) -> str:
-    """What the command prints, in short: the verdict, what to type next, and some rungs."""
+    """What the command prints, in short: the verdict, notes, what to type next, and some rungs."""
     objective, rows = record.objective, []
     width = max(len(name) for name in (record.best, *SHOWN))
     for rung in sorted(record.rungs, key=lambda rung: (rung.name != record.best, rung.loss)):
@@ -107,7 +108,12 @@ def excerpt(record: FindingRecord) -> str:
             )
     head = f"  {'rung':{width}}  loss    test {objective.label}"
     verdict = [f"{headline(record)}.", *textwrap.wrap(record.verdict, 100)]
-    following = ["confirm it in a trained network:", f"  {record.command}"]
+    notes = [
+        line
+        for doubt in doubts_of_finding(record)
+        for line in textwrap.wrap(f"Note: {doubt}.", 100)
+    ]
+    following = [*notes, "confirm it in a trained network:", f"  {record.command}"]
     shown = [f"$ pgso find {record.dataset}", *verdict, *following, "", head, *rows, ""]
     page = f"report: runs/find-{record.dataset}/report.html"
     return "\n".join(["```text", *shown, page, "```"])

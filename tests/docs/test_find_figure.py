@@ -2,6 +2,7 @@
 
 import html
 import importlib.util
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -36,3 +37,5 @@ def test_the_first_screen_asks_and_the_rendered_page_is_there():
     page = html.unescape(FIGURE.PAGE.read_text())
     assert RECORD.verdict in page
     assert all(part in page for part in ("Baselines", "A node and its neighbours", "The data"))
+    links = set(re.findall(r'href="(?!#|data:)([^"]+)"', page))
+    assert links == {FIGURE.RECORD.name}
