@@ -62,7 +62,7 @@ def verdict_of(
         return "The graph has no edges, labels follow the features: use no graph."
     gained = None if reference.points is None else -reference.points
     gain = difference(gained or 0.0, objective)
-    gain = f" ({gain} than with GCN's own operator on labels left out)" if gain else ""
+    gain = gain and f"{gain} than with GCN's own operator on labels left out"
     others = [rung for rung in rungs if rung.name != best.name and rung.points is not None]
     left = "No other candidate scores better on these labels." if others else ""
     other, rest = max(others, key=lambda rung: rung.points or 0.0, default=best), ""
@@ -76,8 +76,11 @@ def verdict_of(
     if best.adds and not best.hops:  # what was added left no operator in place
         best = best.model_copy(update={"family": best.adds[0], "adds": best.adds[1:]})
     says = FAMILIES[best.family].says
-    context = Context(gain, gained or 0.0, graph, rest, over, direction)
+    alone = f" ({gain})" if gain and not best.adds else ""  # else it is of all together
+    context = Context(alone, gained or 0.0, graph, rest, over, direction)
     said = " ".join([says(best, context), *(FAMILIES[k].says(best, context) for k in best.adds)])
+    if gain and best.adds:
+        said += f" Together: {gain}."
     return said if not left or (rest and rest in said) else f"{said} {left}"
 
 
