@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 import torch
@@ -486,3 +487,14 @@ def test_columns_are_values_where_labels_are_fewer_than_features():
     for _ in range(found.best.hops):
         expected = gcn @ expected
     np.testing.assert_allclose(found.columns().to_numpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_frame_beside_a_graph_is_prepared_on_training_rows():
+    rng = np.random.default_rng(0)
+    spend = np.where(np.arange(60) < 30, rng.normal(size=60), 1000.0)
+    spend[::5] = np.nan
+    edges, y = rng.integers(0, 60, (2, 150)), rng.integers(0, 2, 60)
+    x = pd.DataFrame({"spend": spend, "plan": rng.choice(list("abc"), 60)})
+    found = pgso.find(edges, x=x, y=y, train=np.arange(30), test=np.arange(30, 60))
+    column = found.task.preparation.columns[0]
+    assert column.fill == pytest.approx(np.nanmedian(spend[:30]))

@@ -165,7 +165,7 @@ class Task:
             raise InputError(f"a graph has no option {next(iter(options))!r}; leave it out")
         if y is None:
             raise InputError("a task needs y, an answer per node, -1 or NaN where it is unknown")
-        answers = answers_of(y, _of_numbers(objective))
+        answers = answers_of(y, of_numbers(objective))
         split: Any = split_by_seed(answers["y"], seed)
         if any(part is not None for part in parts.values()):
             n = len(answers["y"])
@@ -291,7 +291,7 @@ class Task:
         """
         from pgso.data.pyg import task_from_data
 
-        task = task_from_data(data, seed, target, _of_numbers(objective), name)
+        task = task_from_data(data, seed, target, of_numbers(objective), name)
         return task.scored_by(objective, positive)
 
     def scored_by(self, objective: str | None, positive: object = None) -> Task:
@@ -342,6 +342,6 @@ class Task:
         )
 
 
-def _of_numbers(objective: str | None) -> bool:
+def of_numbers(objective: str | None) -> bool:
     """Whether an objective asks for numbers, so that whole ones are no classes."""
     return objective is not None and OBJECTIVES[objective].answer == "value"

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
-from pgso.data.arrays import Array, check_split, rarer_class
+from pgso.data.arrays import Array
 from pgso.data.description import is_identity
-from pgso.data.inputs import read_answers, read_graph
-from pgso.data.task import IN_MEMORY, Task
+from pgso.data.inputs import read_graph
+from pgso.data.task import Task, of_numbers
 from pgso.errors import InputError
 from pgso.evaluation.scores import fit_temperature
 from pgso.evaluation.statistics import Evidence, challenge
@@ -200,25 +200,18 @@ def task_in_memory(
 
     PyG's data may bring x, y and masks. By default every label that is in no other part trains.
     """
-    from pgso.data.pyg import indices_of  # imports PyG, which saved models do not need
+    from pgso.data.pyg import answers_of, indices_of  # imports PyG, which saved models do not need
 
     x = getattr(data, "x", None) if x is None else x
     y = getattr(data, "y", None) if y is None else y
     if y is None:
         raise InputError("find needs labels; give y, one per node, with -1 where it is unknown")
-    relations = data if isinstance(data, Relations) else None
-    graph = data if relations is None else relations.union
-    task = Task.of(graph, x, y, objective=objective)
-    if not bool(task.has_answer.any()):
+    answers = answers_of(y, of_numbers(objective))["y"]
+    has_answer = answers >= 0 if answers.ndim == 1 else np.isfinite(answers).any(axis=1)
+    if not has_answer.any():
         raise InputError("y holds no label that is known; give some nodes a class or a number")
-    if task.num_features == 0:
-        raise InputError("x has no columns; leave x out if the nodes have no features")
-    answers = task.y
-    if task.answer == "value":  # in all their digits
-        values = read_answers(y, numbers=True)[0].astype(np.float64)
-        answers = torch.from_numpy(values.reshape(answers.shape))
     n = len(answers)
-    chosen = {name: indices_of(part, name, n) for name, part in parts.items()}
+    chosen: dict[str, Any] = {name: indices_of(p, name, n) for name, p in parts.items()}
     given = np.concatenate(list(chosen.values()))
     if parts["train"] is None and getattr(data, "train_mask", None) is not None:
         for name in parts:
@@ -226,18 +219,18 @@ def task_in_memory(
                 masked = indices_of(getattr(data, f"{name}_mask", None), name, n)
                 chosen[name] = np.setdiff1d(masked, given)
     elif parts["train"] is None:
-        chosen["train"] = np.setdiff1d(np.flatnonzero(task.has_answer.numpy()), given)
-    split = chosen["train"], chosen["val"], chosen["test"]
-    check_split(IN_MEMORY, answers.numpy(), split, task.classes, task.targets)
-    tensors: dict[str, Any] = {name: torch.from_numpy(part) for name, part in chosen.items()}
+        chosen["train"] = np.setdiff1d(np.flatnonzero(has_answer), given)
+    relations = data if isinstance(data, Relations) else None
+    graph = data if relations is None else relations.union
+    task = Task.of(graph, x, y, **chosen, objective=objective)  # a frame is prepared on training
+    if task.num_features == 0:
+        raise InputError("x has no columns; leave x out if the nodes have no features")
     return replace(
         task,
         metric=task.metric if objective or task.answer != "value" else "r2",
         graph=read_graph(graph, n),
         relations=relations,
-        y=answers,
-        positive=rarer_class(answers[chosen["train"]].numpy(), task.classes),
-        **tensors,
+        y=torch.from_numpy(answers) if task.targets else task.y,  # in all their digits
     ).scored_by(None, positive)
 
 
