@@ -7,7 +7,7 @@ import torch
 from pgso.data import load_task
 from pgso.data.dataset import suited
 from pgso.errors import InputError
-from pgso.models.build import predict_outputs
+from pgso.evaluation.scores import predict_outputs
 from pgso.objectives import OBJECTIVES
 from pgso.records import RunSpec
 from pgso.training.fit import fit
