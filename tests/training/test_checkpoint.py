@@ -8,7 +8,7 @@ from safetensors.torch import save, save_file
 from pgso import fit
 from pgso.data import load_task
 from pgso.errors import InputError
-from pgso.models.build import predict_outputs
+from pgso.evaluation.scores import predict_outputs
 from pgso.predictors import load
 from pgso.predictors.inputs import fitted
 from pgso.records import NUMERICS, RunSpec

@@ -8,6 +8,7 @@ from pgso.data import load_task
 from pgso.data.dataset import suited
 from pgso.errors import InputError
 from pgso.evaluation import statistics
+from pgso.evaluation.scores import predict_outputs
 from pgso.models.build import predict_outputs
 from pgso.objectives import OBJECTIVES
 from pgso.records import RunSpec

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from pgso.data import load_task
-from pgso.models import build
-from pgso.models.build import predict_outputs
+from pgso.evaluation import scores
+from pgso.evaluation.scores import predict_outputs
 from pgso.spectrum import gershgorin_interval
 from pgso.training import loops
 from pgso.training import session as sessions
@@ -83,7 +83,7 @@ def test_scores_are_those_of_the_predictions():
 
 def test_graphs_are_scored_alike_one_by_one_or_all_at_once(shapes_root, monkeypatch):
     monkeypatch.setattr(loops, "EVALUATED_AT_ONCE", 5)
-    monkeypatch.setattr(build, "EVALUATED_AT_ONCE", 3)
+    monkeypatch.setattr(scores, "EVALUATED_AT_ONCE", 3)
     session = session_of(shapes(), shapes_root)
     session.run_epoch()
     task = session.task

@@ -15,9 +15,10 @@ from pgso.data import Task
 from pgso.data.arrays import Array
 from pgso.data.description import is_identity
 from pgso.errors import InputError
+from pgso.evaluation.scores import predict_outputs
 from pgso.evaluation.statistics import LEVEL, holm_with_levels, t_confidence
 from pgso.graph import Graph, Relations
-from pgso.models.build import Model, predict_outputs
+from pgso.models.build import Model
 from pgso.models.gnn import GNN
 from pgso.objectives.values import Scale
 from pgso.records.record import EdgeImportance, Explanation, FeatureImportance

@@ -1,12 +1,16 @@
-"""How predictions are right and wrong: confusion, curves, and whether probabilities hold."""
+"""What a model says, and how it is right and wrong: confusion, curves, calibration."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
+from torch import Tensor, nn
 
+from pgso.data import Task
+from pgso.data.batch import Batch
 from pgso.objectives.objective import Array, average_precision, roc_auc
 from pgso.records.record import (
     Bin,
@@ -19,12 +23,37 @@ from pgso.records.record import (
     Threshold,
 )
 
+EVALUATED_AT_ONCE = 2048  # graphs in one forward pass
 MOST_CLASSES = 50  # of a confusion matrix
 MOST_POINTS = 300  # of a scatter plot
 GRID = np.linspace(0, 1, 51)  # of ROC, precision-recall and lift curves
 COSTS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0)  # of a miss, in false alarms
 COLDEST, HOTTEST = 0.05, 20.0  # temperatures
 BINS = 10
+
+
+def predict_outputs(
+    model: nn.Module, task: Task, items: Tensor | None = None
+) -> Tensor:  # (items, outputs), of links (items, 1 + m)
+    """Outputs of nodes, graphs or rows of pairs, in evaluation mode; by default of all of them."""
+    model.eval()
+    if task.kind == "graph":
+        items = torch.arange(task.num_graphs) if items is None else items
+        return torch.cat([on_batch(model, task.batch(k)) for k in items.split(EVALUATED_AT_ONCE)])
+    every = slice(None) if items is None else items
+    out: Tensor
+    if task.kind == "link":
+        assert task.pairs is not None
+        out = model(task.x, task.edges, task.pairs[every])
+    else:
+        out = model(task.x, task.edges)[every]
+    return out
+
+
+def on_batch(model: nn.Module, batch: Batch) -> Tensor:  # (graphs, outputs)
+    """What a network says about the graphs of a batch."""
+    out: Tensor = model(batch.x, batch.graph, None, batch.batch, batch.num_graphs)
+    return out
 
 
 def evaluation_of(

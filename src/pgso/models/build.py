@@ -1,13 +1,8 @@
-"""``build_model``: the network of a spec; ``predict_outputs``: what it says about a task."""
+"""``build_model``: the network of a spec."""
 
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from pgso.convs import CONVS
-from pgso.data import Task
-from pgso.data.batch import Batch
 from pgso.errors import InputError
 from pgso.models.gnn import GNN, LinkModel
 from pgso.records import RunSpec
@@ -15,7 +10,6 @@ from pgso.records import RunSpec
 Model = GNN | LinkModel  # of a spec
 SAME = ("num_layers", "operator", "preset", "learn", "dropout", "input_dropout", "norm", "residual",
         "jk", "pooling")  # fmt: skip
-EVALUATED_AT_ONCE = 2048  # graphs in one forward pass of an evaluation
 
 
 def build_model(spec: RunSpec, task: Any) -> Model:
@@ -46,23 +40,3 @@ def build_model(spec: RunSpec, task: Any) -> Model:
         **options,
     )
     return LinkModel(model, spec.hidden_channels, spec.decoder) if links else model
-
-
-def predict_outputs(
-    model: Model, task: Task, items: Tensor | None = None
-) -> Tensor:  # (items, outputs), of links (items, 1 + m)
-    """Outputs of nodes, graphs or rows of pairs, in evaluation mode; by default of all of them."""
-    model.eval()
-    if task.kind == "graph":
-        items = torch.arange(task.num_graphs) if items is None else items
-        return torch.cat([on_batch(model, task.batch(k)) for k in items.split(EVALUATED_AT_ONCE)])
-    every = slice(None) if items is None else items
-    if task.kind == "link":
-        assert task.pairs is not None
-        return model(task.x, task.edges, task.pairs[every])
-    return model(task.x, task.edges)[every]
-
-
-def on_batch(model: Any, batch: Batch) -> Tensor:  # (graphs, outputs)
-    """What a network says about the graphs of a batch."""
-    return model(batch.x, batch.graph, None, batch.batch, batch.num_graphs)

@@ -175,7 +175,7 @@ class Predictor:
             scale = network.scale
             out = out if scale is not None and scale.needs_64_bits else out.float()
         else:
-            from pgso.models.build import predict_outputs
+            from pgso.evaluation.scores import predict_outputs
 
             with torch.no_grad():
                 out = predict_outputs(network, task)

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from pgso.data import Task
 from pgso.data.links import NonLinks
 from pgso.errors import InputError
+from pgso.evaluation.scores import EVALUATED_AT_ONCE, on_batch
 from pgso.gso.module import PGSO, operators_on
 from pgso.gso.operator import ShiftOperator
-from pgso.models.build import EVALUATED_AT_ONCE, on_batch
 from pgso.models.gnn import GNN, LinkModel
 from pgso.records import RunSpec
 from pgso.scale import NeighborLoader, SampledBatch, predict_by_layer
