@@ -6,13 +6,14 @@ import subprocess
 import sys
 
 from pgso.report import page
-from pgso.training import engines
+from pgso.training import engines, pages
 
 TOY = ("karate", "--epochs", 5, "--seeds", 2, "--workers", 1)
 
 
 def no_report(monkeypatch):
-    """Drawing takes longer than the toy runs themselves, and once is enough."""
+    """Drawing and baselines take longer than the toy runs themselves, and once is enough."""
+    monkeypatch.setattr(pages, "baselines", lambda task: ())
     monkeypatch.setattr(page, "write_comparison", lambda *given, **_: given[2] / "none")
 
 
