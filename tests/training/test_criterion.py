@@ -9,7 +9,6 @@ from pgso.data.dataset import suited
 from pgso.errors import InputError
 from pgso.evaluation import statistics
 from pgso.evaluation.scores import predict_outputs
-from pgso.models.build import predict_outputs
 from pgso.objectives import OBJECTIVES
 from pgso.records import RunSpec
 from pgso.training.fit import fit
