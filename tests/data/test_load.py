@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import pgso
+from pgso.cli.choices import is_own_folder
 from pgso.data import DATASETS, load_task
 from pgso.data.load import OF_STUDIES
 from pgso.errors import InputError, UnknownNameError
@@ -53,7 +54,11 @@ def test_a_path_with_nothing_there_says_what_could_be(name, tmp_path, monkeypatc
 def test_a_folder_called_as_a_dataset_does_not_change_it(tmp_path, monkeypatch):
     (tmp_path / "karate").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert load_task("karate").num_nodes == 34
+    task = load_task("karate")
+    assert task.num_nodes == 34
+    assert task.notes == ("this is the dataset karate; for your folder of that name give ./karate",)
+    assert not is_own_folder("karate")  # no model of it is saved as of a user's own
+    assert is_own_folder("./karate")
 
 
 def test_the_root_is_the_argument_before_the_variable(tmp_path, monkeypatch):

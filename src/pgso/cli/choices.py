@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from pgso.data.dataset import suited
+from pgso.data.dataset import DATASETS, suited
 from pgso.errors import InputError, UnknownNameError
 from pgso.records import RunRecord, RunSpec, Store
 from pgso.records.data import DataRecord
@@ -217,11 +217,15 @@ def pairs(texts: list[str] | None) -> dict[str, Any]:
 
 def own_model(spec: RunSpec, out: Path) -> Path | None:
     """Where the model of a run on the user's own folder is saved, one per state of its files."""
-    path = Path(spec.dataset).expanduser()
-    if not path.is_dir():
+    if not is_own_folder(spec.dataset):
         return None
     mark = f"{spec.key[:4]}{(fingerprint(spec.dataset) or '')[:4]}"
-    return out / "models" / f"{folder_name(path.name)}-{mark}"
+    return out / "models" / f"{folder_name(Path(spec.dataset).name)}-{mark}"
+
+
+def is_own_folder(dataset: str) -> bool:
+    """Whether this is a folder of the user's; the name of a dataset comes first."""
+    return dataset not in DATASETS and Path(dataset).expanduser().is_dir()
 
 
 def about_model(path: Path) -> str:

@@ -77,7 +77,7 @@ def find(
     model, unsaved = save, ""
     if save is not None:
         finding.save(save)
-    elif Path(dataset).is_dir():
+    elif choices.is_own_folder(dataset):
         try:
             model = finding.save(folder / "model")
         except InputError as error:

@@ -91,6 +91,9 @@ def load_task(
     taken = inspect.signature(dataset.load).parameters
     options |= {k: v for k, v in of_a_model.items() if v and k in taken}
     loaded = replace(dataset.load(folder, int(seed), **options), name=dataset.name)
+    if name in DATASETS and Path(name).is_dir():
+        note = f"this is the dataset {dataset.name}; for your folder of that name give ./{name}"
+        loaded = replace(loaded, notes=(*loaded.notes, note))
     if task == "link":
         loaded = link_task(loaded, int(seed), **links)
     elif task is not None and task != loaded.kind:
