@@ -228,6 +228,22 @@ def test_svg_is_well_formed_escaped_and_says_every_node():
     assert root.get("fill") == "currentColor"  # legible in dark mode
 
 
+def test_a_class_that_is_never_predicted_does_not_change_the_colours_of_others():
+    label = [("a", "b", "c")[k % 3] for k in range(34)]
+    part = sketch(EDGES, 34, {"label": label, "prediction": ["c"] * 34, "split": ["c"] * 34})
+
+    def fill(column):
+        return ET.fromstring(svg(part, column)).findall("circle")[2].get("fill")
+
+    assert fill("label") == fill("prediction") == PALETTE[2]
+    assert fill("split") == PALETTE[0]
+    low, high = {"target": [1.0] + 33 * [9.0]}, {"prediction": 34 * [9.0]}
+    ends = [
+        ET.fromstring(svg(sketch(EDGES, 34, each), "prediction")) for each in (low | high, high)
+    ]
+    assert ends[0].findall("circle")[2].get("fill") != ends[1].findall("circle")[2].get("fill")
+
+
 def test_a_finding_keeps_a_sketch_with_labels_predictions_errors_and_parts():
     found = pgso.find("karate")
     part = found.record.sketch

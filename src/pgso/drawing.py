@@ -30,6 +30,7 @@ MOST_NODES = 300  # of a picture
 MOST_BRANCHES = 6  # neighbours that a sample follows from one node: hubs do not fill the picture
 DENSE = 10  # edges per node of a picture above which a matrix is clearer
 MOST_CLASSES = 8
+ANSWERS = ("label", "target", "prediction")  # columns that are compared
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart, and viridis in five steps.
 # All are readable on white and on black.
@@ -133,9 +134,14 @@ def chosen_nodes(
     return np.array(sorted(found))
 
 
-def paint(values: Sequence[Cell]) -> tuple[list[str], list[tuple[str, str]]]:
-    """A colour per value, and the legend: words are classes, numbers on a scale, None is grey."""
-    known = [value for value in values if value is not None]
+def paint(
+    values: Sequence[Cell], others: Sequence[Cell] = ()
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """A colour per value, and the legend: words are classes, numbers on a scale, None is grey.
+
+    The ``others`` are of a picture beside it, in which the same colour has the same meaning.
+    """
+    known = [value for value in (*values, *others) if value is not None]
     if known and all(isinstance(value, (int, float)) for value in known):
         from matplotlib.colors import LinearSegmentedColormap, to_hex
 
@@ -149,12 +155,11 @@ def paint(values: Sequence[Cell]) -> tuple[list[str], list[tuple[str, str]]]:
         legend = [(f"{low + share * (high - low):.4g}", to_hex(scale(share))) for share in shares]
     else:
         counts = Counter(map(str, known))
-        # In one order whatever the counts: two pictures can be compared.
         names = sorted(name for name, _ in counts.most_common(MOST_CLASSES))
         of = dict(zip(names, PALETTE, strict=False))
         colours = [GREY if v is None else of.get(str(v), GREY) for v in values]
         legend = [*of.items(), *([("other", GREY)] if len(counts) > len(names) else [])]
-    if len(known) < len(values):
+    if None in values:
         legend.append(("no value", GREY))
     return colours, legend
 
@@ -349,7 +354,8 @@ def caption(part: Sketch) -> str:
 def svg(part: Sketch, column: str | None = None, title: str = "") -> str:
     """A sketch as SVG, coloured by one of its columns, in the colours of the text around it."""
     values = part.colours[column] if column else [None] * len(part.nodes)
-    fill, legend = paint(values) if column else ([BLUE] * len(part.nodes), [])
+    beside = [part.colours.get(name, ()) for name in ANSWERS if column in ANSWERS]
+    fill, legend = paint(values, sum(beside, ())) if column else ([BLUE] * len(part.nodes), [])
     radius = 16 if len(part.nodes) <= 60 else 11
     lines = "".join(f"M{part.x[i]} {part.y[i]}L{part.x[j]} {part.y[j]}" for i, j in part.edges)
     drawn = []
