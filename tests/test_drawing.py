@@ -298,9 +298,16 @@ def test_findings_runs_and_comparisons_write_pages_with_the_graph(tmp_path):
     assert comparison.report(tmp_path / "folder").name == "report.html"
     alone = comparison.report(tmp_path / "comparison.html")
     assert alone.is_file()
-    assert comparison.verdict[:20] in alone.read_text()
+    assert comparison.judgement.reason in alone.read_text()
     assert comparison.verdict[:20] in comparison._repr_html_()
-    assert "</html>" in comparison.runs[0].report(tmp_path / "run.html").read_text()
+    for page in (alone, comparison.runs[0].report(tmp_path / "run.html")):
+        text = page.read_text()
+        assert text.count('<svg class="graph"') >= 3  # label, split, errors
+        assert "most frequent class" in text  # a baseline beside every score
+    in_memory = comparison.runs[0].model_copy(
+        update={"spec": comparison.runs[0].spec.but(dataset="in memory")}
+    )
+    assert "</html>" in in_memory.report(tmp_path / "memory.html").read_text()
 
 
 def test_pages_of_runs_colour_the_graph_by_errors_of_the_networks_they_show():

@@ -17,11 +17,13 @@ from pgso.data.load import task_of
 from pgso.data.pyg import unanswered_task
 from pgso.errors import InputError
 from pgso.records import RunRecord, RunSpec
+from pgso.records.data import DataRecord
 from pgso.report.comparison import Comparison
 from pgso.report.comparison import compare as compare_records
 from pgso.report.doubts import nothing_found
 from pgso.training.fit import check_task, fit_task
 from pgso.training.own_model import own_network
+from pgso.training.pages import data_record
 
 OPERATORS = ("fixed", "pgso", "mpgso")  # of a model of the user's
 OF_A_MODEL = (  # choices that mean something for a model of the user's
@@ -84,6 +86,7 @@ def compare(
                     f"{', '.join(OF_A_MODEL)}"
                 )
         convert(model)  # refuses a model without layers to convert, warns of others
+    described: list[DataRecord] = []
     records, kind, objective = [], choices.get("task"), choices.get("objective")
     for seed in range(seeds):
         if isinstance(data, str | os.PathLike):
@@ -103,6 +106,7 @@ def compare(
             spec = suited(RunSpec(**{**choices, "dataset": task.name, "seed": seed}), task)
         if task.test.numel() == 0:
             raise InputError(f"{task.name} has no test set to compare on; give one")
+        described.append(data_record(spec, task=task, drawn=not described))
         specs, network = spec.compared, None
         if model is not None:
             check_task(spec, task)
@@ -115,4 +119,4 @@ def compare(
             records.append(record)
             if tell is not None and not nothing_found(record):
                 tell(record)
-    return compare_records(records)
+    return replace(compare_records(records), data=tuple(described))

@@ -101,6 +101,14 @@ def test_one_seed_gives_no_interval_and_says_so():
     assert any("one seed gives no interval" in note for note in comparison.notes)
 
 
+def test_two_seeds_without_a_clear_answer_ask_for_more():
+    comparison = compare(make_runs({"fixed": [0.7, 0.6], "pgso": [0.8, 0.5]}))
+    assert comparison.test.difference("pgso").holm_interval is not None
+    assert comparison.verdict.startswith("undecided: ")
+    assert comparison.verdict.endswith("; run more seeds")
+    assert comparison.next_command.endswith("--seeds 10")
+
+
 def test_differences_that_are_all_equal_give_no_interval():
     same = make_runs({"fixed": [0.5, 0.5, 0.5], "pgso": [0.6, 0.6, 0.6]})
     assert compare(same).verdict.startswith("undecided: PGSO +10.0 points on each of 3 seeds")

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 from pydantic import ValidationInfo, field_validator
 from typing_extensions import TypedDict  # pydantic needs it before 3.12
 
+from pgso.errors import InputError
 from pgso.objectives import Objective
 from pgso.records.data import BaselineRecord
 from pgso.records.files import as_text, write_atomically
@@ -281,8 +283,11 @@ class RunRecord(Scored):
     def report(self, path: str | Path) -> Path:
         """Write the page of this run to a file; it works offline."""
         # Pages are made of records, so they are found by name here, as pgso's public names are.
-        pages = import_module("pgso.report.page")
-        write_atomically(Path(path), pages.as_html(pages.run_page(self)))
+        pages, data = import_module("pgso.report.page"), []
+        with suppress(InputError):  # data that are in memory are not at hand
+            described = import_module("pgso.training.pages").data_record(self.spec)
+            data = [described] if described.data == self.data else []
+        write_atomically(Path(path), pages.as_html(pages.run_page(self, data)))
         return Path(path)
 
     def without_times(self) -> dict[str, Any]:

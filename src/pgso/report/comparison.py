@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from pgso.errors import InputError
 from pgso.objectives import OBJECTIVES, Objective
 from pgso.records import RunRecord, RunSpec
+from pgso.records.data import DataRecord
 from pgso.records.files import write_atomically
 from pgso.records.numerics import check_one_revision
 from pgso.report import differences as paired
@@ -101,6 +102,7 @@ class Comparison:
     runs: tuple[RunRecord, ...] = field(default=(), compare=False)  # what was compared
     reference_runs: tuple[RunRecord, ...] = field(default=(), compare=False)
     left_out: tuple[RunRecord, ...] = field(default=(), compare=False)  # that found nothing
+    data: tuple[DataRecord, ...] = field(default=(), compare=False)  # one per seed, for the page
     objective: Objective = field(kw_only=True)  # which way is better, and how scores are written
     digits: int = field(kw_only=True)  # decimals of the scores in tables
     # The learned operator that validation prefers; ``auto``, which chose on it, only if alone.
@@ -120,8 +122,9 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers and sentences, without the runs, ready for JSON."""
-        numbers = asdict(replace(self, runs=(), reference_runs=(), left_out=()))
-        for name in ("runs", "reference_runs", "left_out", "objective", "digits", "candidate"):
+        beside: dict[str, Any] = {"runs": (), "reference_runs": (), "left_out": (), "data": ()}
+        numbers = asdict(replace(self, **beside))
+        for name in (*beside, "objective", "digits", "candidate"):
             del numbers[name]
         return numbers | {"verdict": self.verdict, "next": self.next_command}
 
@@ -135,10 +138,10 @@ class Comparison:
         from pgso.report.page import comparison_page, comparison_record, write_comparison
         from pgso.report.sections import as_html
 
-        summary = comparison_record(self)
+        summary = comparison_record(self, self.data)
         if Path(path).suffix != ".html":
-            return write_comparison(self, summary, path)
-        write_atomically(Path(path), as_html(comparison_page(self, summary)))
+            return write_comparison(self, summary, path, self.data)
+        write_atomically(Path(path), as_html(comparison_page(self, summary, self.data)))
         return Path(path)
 
     def __repr__(self) -> str:
@@ -205,6 +208,8 @@ class Comparison:
         n = len(gain.points)
         if gain.holm_interval is None and n > 1 and abs(gain.mean) < 1e-9:
             reason = f"the same score on each of {n} seeds"
+        elif n == 2:  # such an interval is so wide that it says next to nothing
+            return Judgement("undecided", f"{reason}; run more seeds")
         elif gain.holm_interval is None:
             why = "on the only seed, and one seed gives no interval"
             why = f"on each of {n} seeds, too much alike for an interval" if n > 1 else why
@@ -247,7 +252,8 @@ def compare(records: Iterable[RunRecord], reference: Iterable[RunRecord] = ()) -
         conv=given[0].spec.conv,
         metric=metric,
         operators=tuple(entry.operator for entry in parts["test"].summaries),
-        **parts,
+        test=parts["test"],
+        val=parts["val"],
         notes=(*notes, *([] if decision is None else [decision.sentence])),
         reference=beside,
         decision=decision,
