@@ -152,15 +152,16 @@ def test_a_finished_comparison_and_its_pages_need_no_torch(pgso, tmp_path):
     first = page.read_text()
     page.unlink()
     script = (
-        "import sys; from pgso.__main__ import main; sys.argv = ['pgso', *{words!r}]\n"
-        "try: main()\n"
-        "except SystemExit as event: assert not event.code, event.code\n"
+        "import sys; from pgso.__main__ import main\n"
+        f"for words in (['report'], ['compare', *{[*map(str, TOY)]}]):\n"
+        "    sys.argv = ['pgso', *words]\n"
+        "    try: main()\n"
+        "    except SystemExit as event: assert not event.code, event.code\n"
         "assert 'torch' not in sys.modules"
     )
-    for words in (["report"], ["compare", *map(str, TOY)]):
-        command = [sys.executable, "-c", script.format(words=words)]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
     assert page.read_text() == first
 
 
