@@ -19,9 +19,9 @@ import pgso
 from pgso.data.description import sketch_of
 from pgso.drawing import GREY, PALETTE, cells, chosen_nodes, errors, paint, sketch, svg
 from pgso.errors import InputError
+from pgso.evaluation.baselines import data_record
 from pgso.report.page import judged_graph, run_page
 from pgso.report.sections import as_html
-from pgso.training.pages import data_record
 
 KARATE = networkx.karate_club_graph()
 GRAPH = pgso.Graph.from_networkx(KARATE)

@@ -16,6 +16,7 @@ from pgso.data.links import link_task
 from pgso.data.load import task_of
 from pgso.data.pyg import unanswered_task
 from pgso.errors import InputError
+from pgso.evaluation.baselines import data_record
 from pgso.records import RunRecord, RunSpec
 from pgso.records.data import DataRecord
 from pgso.report.comparison import Comparison
@@ -23,7 +24,6 @@ from pgso.report.comparison import compare as compare_records
 from pgso.report.doubts import nothing_found
 from pgso.training.fit import check_task, fit_task
 from pgso.training.own_model import own_network
-from pgso.training.pages import data_record
 
 OPERATORS = ("fixed", "pgso", "mpgso")  # of a model of the user's
 OF_A_MODEL = (  # choices that mean something for a model of the user's

@@ -12,7 +12,7 @@ def test_one_record_a_split_whatever_the_model(tmp_path, monkeypatch):
     first = data_of([RunRecord(spec=one) for one in specs], store, None)
     assert [record.spec.seed for record in first] == [0, 1]
     assert {entry.name for entry in first[0].baselines} == {"guess", "graph"}
-    monkeypatch.setattr("pgso.training.pages.data_record", None)  # it is not computed again
+    monkeypatch.setattr("pgso.evaluation.baselines.data_record", None)  # it is not computed again
     others = [RunRecord(spec=one.but(conv="gat")) for one in specs]
     assert data_of(others, store, None) == first
 

@@ -264,7 +264,7 @@ def data_of(records: Sequence[RunRecord], store: Store, data: Path | None) -> li
     for spec in {record.spec.seed: record.spec for record in records}.values():
         known = store.data(spec)
         if known is None:
-            from pgso.training.pages import data_record  # torch is loaded only to compute
+            from pgso.evaluation.baselines import data_record  # torch is loaded only to compute
 
             known = data_record(spec, data)
             store.put_data(known)

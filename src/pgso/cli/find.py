@@ -114,7 +114,7 @@ def with_baselines(
     spec: RunSpec, finding: "Finding", store: Store, root: Path | None
 ) -> DataRecord:
     """What is known about the data, for this page and for runs on the same data."""
-    from pgso.training.pages import data_record
+    from pgso.evaluation.baselines import data_record
 
     described = store.data(spec)
     if described is None:

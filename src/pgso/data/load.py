@@ -124,6 +124,11 @@ def task_of(spec: RunSpec, root: str | os.PathLike[str] | None = None) -> Task:
     return task
 
 
+def state_of(dataset: str) -> str | None:
+    """The fingerprint of a user's own files; None for datasets that have a name of their own."""
+    return None if dataset in DATASETS else fingerprint(dataset)
+
+
 def _find(name: str, root: Path) -> Dataset:
     """Registered names come first, so that a folder called ``cora`` does not change Cora."""
     if name in DATASETS:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ import torch
 
 from pgso.data import Task
 from pgso.data.arrays import Array
-from pgso.data.description import is_identity
+from pgso.data.description import describe, is_identity, sketch_of
 from pgso.data.inputs import as_scipy
+from pgso.data.load import state_of, task_of
+from pgso.records import RunSpec
 from pgso.records.data import (
     BOOSTED,
     BOOSTED_GRAPH,
@@ -20,6 +23,7 @@ from pgso.records.data import (
     GRAPH,
     GUESS,
     BaselineRecord,
+    DataRecord,
 )
 
 PENALTIES = (0.01, 0.1, 1.0, 10.0)  # one is chosen on validation
@@ -34,6 +38,19 @@ TREES = 300  # of all classes together, if there are more than two
 STEPS, KEPT = 10, 0.85  # of the walk on which labels spread, and its chance of going on
 
 Said = Iterator[tuple[str, str, Array]]  # name, label, outputs of every item
+
+
+def data_record(
+    spec: RunSpec,
+    root: str | Path | None = None,
+    task: Task | None = None,
+    drawn: bool = True,
+) -> DataRecord:
+    """Counts of the data of a spec, a sketch of its graph, and baselines: seconds at most."""
+    state = state_of(spec.dataset)
+    data = task_of(spec, root) if task is None else task
+    more = {"baselines": baselines(data), "sketch": sketch_of(data) if drawn else None}
+    return describe(data, spec, state).model_copy(update=more)
 
 
 def baselines(task: Task) -> tuple[BaselineRecord, ...]:

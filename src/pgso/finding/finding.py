@@ -158,10 +158,14 @@ class Finding:
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the page of this finding to a file; it works offline."""
+        from pgso.evaluation.baselines import data_record
         from pgso.report.finding import finding_page
         from pgso.report.sections import as_html
 
-        write_atomically(Path(path), as_html(finding_page(self.record)))
+        spec = RunSpec(dataset=self.record.dataset, seed=self.record.seed)
+        described = data_record(spec, task=self.task, drawn=False)
+        page = finding_page(self.record.model_copy(update={"data": described}))
+        write_atomically(Path(path), as_html(page))
         return Path(path)
 
     def _repr_html_(self) -> str:

@@ -285,7 +285,7 @@ class RunRecord(Scored):
         # Pages are made of records, so they are found by name here, as pgso's public names are.
         pages, data = import_module("pgso.report.page"), []
         with suppress(InputError):  # data that are in memory are not at hand
-            described = import_module("pgso.training.pages").data_record(self.spec)
+            described = import_module("pgso.evaluation.baselines").data_record(self.spec)
             data = [described] if described.data == self.data else []
         write_atomically(Path(path), pages.as_html(pages.run_page(self, data)))
         return Path(path)

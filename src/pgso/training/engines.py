@@ -95,7 +95,8 @@ def run_one(
     out: Path | None = None,  # where findings may lie
 ) -> RunRecord:
     """One run, in one thread. An error becomes a failed record, and does not stop the others."""
-    from pgso.training.fit import fit, state_of, versions
+    from pgso.data.load import state_of
+    from pgso.training.fit import fit, versions
 
     with one_thread():
         try:

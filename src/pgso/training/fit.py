@@ -20,13 +20,12 @@ from pgso.convs.bank import SELF, Term
 from pgso.data import DATASETS, Task
 from pgso.data.batch import in_fast_order
 from pgso.data.dataset import suited
-from pgso.data.load import task_of
+from pgso.data.load import state_of, task_of
 from pgso.data.task import IN_MEMORY
 from pgso.errors import InputError, UnknownNameError
 from pgso.finding import find
 from pgso.gso.shift import nearest_preset
 from pgso.records import RunRecord, RunSpec
-from pgso.records.files import fingerprint
 from pgso.records.finding import FindingRecord
 from pgso.records.numerics import LADDER
 from pgso.records.record import Judged
@@ -144,11 +143,6 @@ def fit(
         if file is not None:
             file.remove()
     return record.model_copy(update={"data": state})
-
-
-def state_of(dataset: str) -> str | None:
-    """The fingerprint of a user's own files; None for datasets that have a name of their own."""
-    return None if dataset in DATASETS else fingerprint(dataset)
 
 
 def _find(spec: RunSpec, root: str | Path | None) -> RunRecord:

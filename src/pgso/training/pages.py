@@ -8,37 +8,20 @@ import numpy as np
 from scipy.sparse.csgraph import breadth_first_order
 from torch_geometric.utils import to_scipy_sparse_matrix
 
-from pgso.data.description import describe, sketch_of
 from pgso.data.load import task_of
-from pgso.data.task import Task
-from pgso.evaluation.baselines import baselines
 from pgso.graph import Graph
-from pgso.records import RunRecord, RunSpec, Store
-from pgso.records.data import DataRecord
+from pgso.records import RunRecord, Store
 from pgso.records.record import Density, Spectra, Subgraph, without_spectra
 from pgso.records.spec import SevenNumbers
 from pgso.spectrum import density
 from pgso.training.engines import threads_for
-from pgso.training.fit import on_base, state_of
+from pgso.training.fit import on_base
 
 LARGEST = 200_000  # nodes above which a report does without: the density would outlast the runs
 MOST_EDGES = 250_000  # above which only the start and the chosen epoch have a density
 FRAMES = 12  # densities along a run
 POINTS = 300  # of a density: as many as its 200 moments can tell apart
 SHOWN = 40  # nodes of the heat map
-
-
-def data_record(
-    spec: RunSpec,
-    root: str | Path | None = None,
-    task: Task | None = None,
-    drawn: bool = True,
-) -> DataRecord:
-    """Counts of the data of a spec, a sketch of its graph, and baselines: seconds at most."""
-    state = state_of(spec.dataset)
-    data = task_of(spec, root) if task is None else task
-    more = {"baselines": baselines(data), "sketch": sketch_of(data) if drawn else None}
-    return describe(data, spec, state).model_copy(update=more)
 
 
 def complete_spectra(
