@@ -4,7 +4,9 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import Bbox
 
 from benchmarks.rivals.field import NETWORKS, OURS, RIVALS
 from benchmarks.rivals.summary import Race
@@ -16,6 +18,10 @@ FASTEST = 1e-3  # where the axis begins
 VERDICTS = {"better": "#3a7d44", "open": "#d9d9d9", "worse": "#d1495b"}
 
 
+# Where the name of a point may stand, in points from it; the first place that is free is taken.
+PLACES = ((6, 4, "left"), (6, -11, "left"), (-6, 4, "right"), (-6, -11, "right"), (6, 14, "left"))
+
+
 def draw(race: Race, path: Path) -> None:
     """Write the picture."""
     figure = Figure(figsize=(11, 4.6), layout="constrained")
@@ -25,7 +31,10 @@ def draw(race: Race, path: Path) -> None:
         _bars(right, race, shown)
     else:
         left = figure.subplots()
-    _scatter(left, race)
+    names = _scatter(left, race)
+    figure.draw_without_rendering()  # from here on every text has its place
+    figure.set_layout_engine("none")
+    _apart(names)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
@@ -39,7 +48,23 @@ def family(rival: str) -> str:
     return "trees" if rival in TREES else "others"
 
 
-def _scatter(axis: Axes, race: Race) -> None:
+def _apart(names: list[Annotation]) -> None:
+    """Move names that would lie on one another, or on a point."""
+    points = [name.axes.transData.transform(name.xy) for name in names]
+    taken = [Bbox([point - 5, point + 5]) for point in points]
+    for name in names:
+        for *place, side in PLACES:
+            name.xyann = place
+            name.set_ha(side)
+            box = name.get_window_extent()
+            if not any(box.overlaps(other) for other in taken):
+                break
+        taken.append(box)
+
+
+def _scatter(axis: Axes, race: Race) -> list[Annotation]:
+    """The points; returns their names."""
+    names = []
     for rival in race.rivals:
         gap, slowdown = race.gap(rival), race.slowdown(rival)
         if rival == "majority" or gap is None or slowdown is None or gap[1] < ENOUGH:
@@ -47,14 +72,9 @@ def _scatter(axis: Axes, race: Race) -> None:
         colour = COLOURS[family(rival)]
         x, y = max(slowdown, FASTEST), 100 * gap[0]
         axis.plot(x, y, "D" if rival in OURS else "o", color=colour)
-        axis.annotate(
-            RIVALS[rival].short + ("" if rival == race.reference else f" ({gap[1]})"),
-            (x, y),
-            xytext=(6, 4),
-            textcoords="offset points",
-            fontsize=8,
-            color=colour,
-        )
+        text = RIVALS[rival].short + ("" if rival == race.reference else f" ({gap[1]})")
+        style = {"textcoords": "offset points", "fontsize": 8, "color": colour}
+        names.append(axis.annotate(text, (x, y), xytext=PLACES[0][:2], **style))
     axis.set_xscale("log")
     axis.margins(x=0.3, y=0.08)
     axis.axhline(0, color=COLOURS["ours"], linewidth=0.8)
@@ -62,6 +82,7 @@ def _scatter(axis: Axes, race: Race) -> None:
     axis.set_ylabel("minus find, % of the way from guess to best")
     axis.set_title("in brackets: datasets that both have run on", fontsize=9)
     axis.grid(alpha=0.3)
+    return names
 
 
 def _bars(axis: Axes, race: Race, shown: list[str]) -> None:
