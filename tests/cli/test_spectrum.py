@@ -29,7 +29,7 @@ def edges(tmp_path):
 def test_it_prints_a_table_and_writes_a_picture_and_a_page(edges, tmp_path):
     result = spectrum(edges, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
-    assert "34 nodes, 156 directed edges" in result.output
+    assert "34 nodes, 78 undirected edges" in result.output
     assert "[-0.8889," in result.output
     assert (tmp_path / "out" / "spectrum.png").read_bytes().startswith(b"\x89PNG")
     page = (tmp_path / "out" / "spectrum.html").read_text()

@@ -103,7 +103,7 @@ app = typer.Typer(
     name="pgso",
     cls=Commands,
     help="Learn the graph operator instead of hand-picking it.",
-    epilog="Start with: pgso compare minesweeper --seeds 3",
+    epilog="Start with: pgso find minesweeper",
     invoke_without_command=True,
     pretty_exceptions_enable=False,
 )

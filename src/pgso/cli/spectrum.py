@@ -75,7 +75,7 @@ def spectrum(
     from pgso.drawing import figure_svg
     from pgso.report.sections import picture_page
     from pgso.spectrum.certified import undirected as check_undirected
-    from pgso.spectrum.page import draw, summarise, table
+    from pgso.spectrum.page import counts_of, draw, summarise, table
 
     graph = _graph_of(source, data, undirected, spec)
     check_undirected(graph, remedy="--undirected gives every edge its reverse")
@@ -86,12 +86,8 @@ def spectrum(
     figure.savefig(drawn, dpi=150)
     picture, page = out / "spectrum.png", out / "spectrum.html"
     write_atomically(picture, drawn.getvalue())
-    about = f"{graph.num_nodes:,} nodes, {graph.num_edges:,} directed edges"
-    lead = (
-        f"{about}. Every eigenvalue lies in both intervals; the density is estimated from random "
-        "probes."
-    )
-    numbers = Grid(f"{title}: {about}", *table(summaries))
+    lead = "Every eigenvalue lies in both intervals; the density is estimated from random probes."
+    numbers = Grid(f"{title}: {counts_of(graph)}", *table(summaries))
     written = picture_page(f"Spectrum of {title}", lead, [numbers], figure_svg(figure))
     write_atomically(page, written)
     if as_json:

@@ -108,10 +108,9 @@ def graph_section(
     part = part.model_copy(update={"colours": {noun.get(k, k): v for k, v in part.colours.items()}})
     named = {name: svg(part, name, f"the graph by {name}") for name in part.colours}
     pictures = [(name, Markup(text)) for name, text in (named or {"": svg(part)}).items()]  # noqa: S704
-    text = (
-        f"{caption(part).capitalize()}. Point at a node for its name and value. Nodes that were "
-        "trained on have no error."
-    )
+    text = f"{caption(part).capitalize()}. Point at a node for its name and value."
+    if any(name.startswith("error") for name in part.colours):
+        text += " Nodes that were trained on have no error."
     values, data = {"pictures": pictures, "columns": list(part.colours)}, {}
     if operators and part.degree and part.edges:
         names = [part.called(k) for k in range(len(part.nodes))]

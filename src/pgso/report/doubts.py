@@ -42,7 +42,7 @@ def doubts(records: Sequence[RunRecord], data: Sequence[DataRecord]) -> list[str
         longer, is_typed = 4 * done[0].spec.epochs, has_command(done[0].spec)
         said.append(
             f"the best epoch was the last one in {last} of {len(done)} runs: validation "
-            "was still rising; train longer with "
+            "was still improving; train longer with "
             f"{f'--epochs {longer}' if is_typed else f'epochs={longer}'}"
         )
     return [*said, *(_of_data(data[0]) if data else ())]

@@ -178,7 +178,7 @@ def predictions_grid(record: FindingRecord) -> Grid:
         else:
             right = "" if not one.truth else "yes" if one.truth == one.predicted else "no"
             rows.append((one.item, *one.predicted, f"{one.probability:.2f}", *truth, right))
-    caption = "Some of the test set, or of what has no label, in their order; all: found.predict()."
+    caption = "The test set, or what has no label; some of it if it is large. All: found.predict()."
     if record.coverage is not None:
         sets = sets_sentence(record.coverage, bool(record.targets))
         caption += f" {sets[0].upper()}{sets[1:]}."

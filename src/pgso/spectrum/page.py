@@ -61,14 +61,19 @@ def summarise(graph: Graph, name: str, S: str | Sequence[Scalar]) -> Summary:
     return Summary(name, params, (low, high), (least, most), extremes, density(graph, params))
 
 
+def counts_of(graph: Graph) -> str:
+    """How many nodes and edges an undirected graph has."""
+    source, target = graph.edge_index
+    return f"{graph.num_nodes:,} nodes, {int((source <= target).sum()):,} undirected edges"
+
+
 def draw(graph: Graph, title: str, summaries: Sequence[Summary]) -> Figure:
     """A panel for each operator, two in a row."""
     columns = min(2, len(summaries))
     rows = -(-len(summaries) // columns)
     figure = Figure(figsize=(1 + 5 * columns, 0.7 + 2.9 * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).flatten()
-    counts = f"{graph.num_nodes:,} nodes, {graph.num_edges:,} directed edges"
-    figure.suptitle(f"{title}: {counts}", fontsize=13, parse_math=False)
+    figure.suptitle(f"{title}: {counts_of(graph)}", fontsize=13, parse_math=False)
     for ax, summary in zip(axes, summaries, strict=False):
         band, line = summary.density.plot(ax).collections[0], ax.lines[0]
         band.set_label("± 2 standard errors")
