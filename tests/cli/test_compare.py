@@ -5,15 +5,16 @@ import re
 import subprocess
 import sys
 
+from pgso.evaluation import baselines
 from pgso.report import page
-from pgso.training import engines, pages
+from pgso.training import engines
 
 TOY = ("karate", "--epochs", 5, "--seeds", 2, "--workers", 1)
 
 
 def no_report(monkeypatch):
     """Drawing and baselines take longer than the toy runs themselves, and once is enough."""
-    monkeypatch.setattr(pages, "baselines", lambda task: ())
+    monkeypatch.setattr(baselines, "baselines", lambda task: ())
     monkeypatch.setattr(page, "write_comparison", lambda *given, **_: given[2] / "none")
 
 

@@ -78,7 +78,7 @@ def test_no_option_is_needed_and_a_finding_is_used_again(pgso, tmp_path, monkeyp
         raise AssertionError("the ladder is climbed once")
 
     monkeypatch.setattr("pgso.training.choice.Ladder", forbidden)
-    monkeypatch.setattr("pgso.training.pages.baselines", forbidden)
+    monkeypatch.setattr("pgso.evaluation.baselines.baselines", forbidden)
     trained = pgso("train", "shop", "--json")
     assert trained.exit_code == 0, trained.output
     record, before = json.loads(trained.stdout), json.loads(alone.stdout)
