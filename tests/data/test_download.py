@@ -35,8 +35,12 @@ def test_an_interrupted_download_leaves_nothing(tmp_path, names):
         put(root, *names)
         raise OSError("unreachable")
 
-    with pytest.raises(InputError, match=r"needs .*Toy/raw/a and 1 more.*seems to be offline"):
+    refused = r"needs .*Toy/raw/a and 1 more.*seems to be offline"
+    with pytest.raises(InputError, match=refused) as caught:
         ensure_files(dataset(fail), tmp_path)
+    # No pages of the network's own error before it.
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
     assert not list(tmp_path.rglob("a"))
     assert not list(tmp_path.glob(".download*"))
 

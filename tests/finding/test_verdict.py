@@ -87,6 +87,15 @@ def test_a_family_has_its_sentence(family):
     )
 
 
+def test_a_gain_is_of_all_that_was_added_together():
+    best = rung("self + mean, 1 hop + labels, 1 hop", "banks", ("self", "mean"), 0.0)
+    best = best.model_copy(update={"adds": ("labels",)})
+    said = verdict_of(best, REFERENCE, [best, REFERENCE], OBJECTIVES["accuracy"], graph(None))
+    assert said.startswith("A node and its neighbours need weights of their own: self + mean. ")
+    assert "Together: accuracy 25.0 points higher than with GCN's own operator on labels" in said
+    assert said.count("25.0") == 1
+
+
 def test_what_was_left_out_of_a_rung_is_not_in_its_sentence():
     one_way = rung("in + out", "directions", ("self", "mean@in"), 0.0)
     said = verdict_of(one_way, REFERENCE, [one_way, REFERENCE], OBJECTIVES["accuracy"], graph(None))

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable
-from contextlib import suppress
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -12,7 +11,6 @@ import numpy as np
 from pydantic import ValidationInfo, field_validator
 from typing_extensions import TypedDict  # pydantic needs it before 3.12
 
-from pgso.errors import InputError
 from pgso.objectives import Objective
 from pgso.records.data import BaselineRecord
 from pgso.records.files import as_text, write_atomically
@@ -280,13 +278,15 @@ class RunRecord(Scored):
         table = "".join(f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in cells)
         return f"<b>{escape(repr(self))}</b><table>{table}</table>"
 
-    def report(self, path: str | Path) -> Path:
-        """Write the page of this run to a file; it works offline."""
+    def report(self, path: str | Path, task: Any = None) -> Path:
+        """Write the page of this run to a file; it works offline.
+
+        With the :class:`pgso.Task` that it ran on, the page has the data, baselines and the graph.
+        """
         # Pages are made of records, so they are found by name here, as pgso's public names are.
         pages, data = import_module("pgso.report.page"), []
-        with suppress(InputError):  # data that are in memory are not at hand
-            described = import_module("pgso.evaluation.baselines").data_record(self.spec)
-            data = [described] if described.data == self.data else []
+        if task is not None:
+            data = [import_module("pgso.evaluation.baselines").data_record(self.spec, task=task)]
         write_atomically(Path(path), pages.as_html(pages.run_page(self, data)))
         return Path(path)
 

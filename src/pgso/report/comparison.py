@@ -208,12 +208,12 @@ class Comparison:
         n = len(gain.points)
         if gain.holm_interval is None and n > 1 and abs(gain.mean) < 1e-9:
             reason = f"the same score on each of {n} seeds"
-        elif n == 2:  # such an interval is so wide that it says next to nothing
-            return Judgement("undecided", f"{reason}; run more seeds")
         elif gain.holm_interval is None:
             why = "on the only seed, and one seed gives no interval"
             why = f"on each of {n} seeds, too much alike for an interval" if n > 1 else why
             return Judgement("undecided", f"{gain.describe(alone=True)} {why}; run more seeds")
+        elif n == 2:  # such an interval is so wide that it says next to nothing
+            return Judgement("undecided", f"{reason}; run more seeds")
         return Judgement(none, reason, "open", fixed)
 
 
