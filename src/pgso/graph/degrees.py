@@ -3,13 +3,16 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from pgso.graph.graph import Graph, once
 from pgso.graph.inputs import weight_type
 from pgso.graph.pattern import Pattern
 
+Array = NDArray[Any]
 MANY_NODES = 1024  # with fewer nodes, grouping them by degree costs more than it saves
 
 
@@ -31,14 +34,14 @@ def received_weight(graph: Graph, sent: bool = False) -> Tensor:  # (n,)
 
 
 @once
-def with_edges(graph: Graph, by_column: bool) -> Tensor | None:  # (rows,) of booleans
-    """Which rows of A, or which columns, have an edge or self-loop; None: all."""
+def without_edges(graph: Graph, by_column: bool) -> Tensor | None:  # (k,)
+    """The rows of A, or the columns, without an edge or self-loop; None if there are none."""
     rowptr = (graph.transposed if by_column else graph.pattern).rowptr
     assert rowptr is not None
-    present = rowptr.diff() > int(not graph.is_bipartite)
+    is_empty = rowptr.diff() <= int(not graph.is_bipartite)
     if graph.loops is not None:
-        present |= graph.loops.detach() != 0
-    return None if bool(present.all()) else present
+        is_empty &= graph.loops.detach() == 0
+    return is_empty.nonzero().flatten() if bool(is_empty.any()) else None
 
 
 class NodeKinds(NamedTuple):
@@ -66,6 +69,31 @@ def kinds_of_nodes(graph: Graph) -> NodeKinds:
         if kinds.numel() <= degree.numel() / 8:
             return NodeKinds(kinds, kinds, None, kind, number)
     return NodeKinds(degree, received, loops, None, None)
+
+
+class Exchange(NamedTuple):
+    """What nodes, or kinds of nodes, get from neighbours and give them, as arrays (k,)."""
+
+    got: Array  # Σ_{j≠i} |A_ij|
+    given: Array  # Σ_{j≠i} |A_ji| of all nodes of a kind, as a share of that of all nodes
+    loops: Array | float  # |A_ii|
+    is_joined: Array  # whether it has an edge or self-loop
+    number: Array  # how many nodes there are of a kind
+
+
+@once
+def exchange(graph: Graph, by_kind: bool) -> Exchange:
+    """What nodes get and give, signs aside; on the CPU."""
+    kinds = kinds_of_nodes(graph) if by_kind else None
+    loops: Array | float = 0.0
+    if kinds is not None and kinds.number is not None:  # all nodes of a degree at once
+        got, number = kinds.received.numpy(), kinds.number.numpy()
+        given = got * number
+    else:
+        got, given = received_weight(graph).numpy(), received_weight(graph, True).numpy()
+        loops = 0.0 if graph.loops is None else np.abs(graph.loops.numpy())
+        number = np.ones_like(got)
+    return Exchange(got, given / max(given.sum(), 1e-300), loops, got + loops > 0, number)
 
 
 @once

@@ -76,14 +76,14 @@ class FactorArrays(NamedTuple):
     """The vectors of one S as numpy arrays, by kind of node, with what their derivatives need."""
 
     alpha: Array
-    m2: float
+    m2: np.float64
     left: Array
     right: Array
     a: float
     outer: Array
     own: Array
     power: Array  # D_a^e1
-    d_in: Array  # d + a; infinite where it is 0 or less
+    d_in: Array  # d + a; 1 where it is 0 or less: there is no derivative in it
     d_out: Array
 
 
@@ -100,15 +100,16 @@ def array_factors(S: Tensor, rows: Tensor, columns: Tensor | None = None) -> Fac
     alpha, outer = m1 * power + m3, m2 * left
     is_square = outer.shape == right.shape  # else nodes keep nothing of themselves
     own = alpha + a * outer * right if is_square else alpha
-    return FactorArrays(alpha, m2, left, right, a, outer, own, power, d_in, d_out)
+    return FactorArrays(alpha, np.float64(m2), left, right, a, outer, own, power, d_in, d_out)
 
 
 def _powers(d: Array, *exponents: float) -> tuple[Array, list[Array]]:
-    """:func:`positive_power` of arrays, and the bases: infinite where they were 0 or less."""
+    """:func:`positive_power` of arrays, and the bases: 1 where they were 0 or less."""
     if d.size and d.min() > 0:
         return d, [d**e for e in exponents]
-    d = np.where(d > 0, d, np.inf)
-    return d, [np.where(d < np.inf, d**e, float(e == 0)) for e in exponents]
+    is_positive = d > 0
+    d = np.where(is_positive, d, 1.0)
+    return d, [np.where(is_positive, d**e, float(e == 0)) for e in exponents]
 
 
 class NodeVectors(torch.autograd.Function):
@@ -153,22 +154,25 @@ class NodeVectors(torch.autograd.Function):
             array = g.numpy()
             if index is not None and g.dim():
                 array = np.bincount(index.numpy(), weights=array, minlength=rows.numel())
-            by_kind[name] = array.astype(np.float64)
-        seven = derivatives(S, arrays, **by_kind)
-        return torch.tensor(seven, dtype=S.dtype), None, None, None, None, None
+            by_kind[name] = array.astype(np.float64, copy=False)
+        seven = np.array(derivatives(S, arrays, **by_kind))
+        return torch.from_numpy(seven), None, None, None, None, None
+
+
+NOTHING = np.float64(0)  # the derivative in a vector that nobody used
 
 
 @np.errstate(all="ignore")  # of a run that diverges
 def derivatives(
     S: Tensor,  # (7,)
     vectors: FactorArrays,
-    alpha: Any = 0.0,
-    m2: Any = 0.0,
-    left: Any = 0.0,
-    right: Any = 0.0,
-    a: Any = 0.0,
+    alpha: Any = NOTHING,
+    m2: Any = NOTHING,
+    left: Any = NOTHING,
+    right: Any = NOTHING,
+    a: Any = NOTHING,
     own: Any = None,
-    outer: Any = 0.0,
+    outer: Any = NOTHING,
 ) -> list[float]:  # 7
     r"""dL/dS from L's derivatives in the vectors, each summed over the nodes of a kind.
 
@@ -177,8 +181,8 @@ def derivatives(
     """
     m1, _, _, e1, e2, e3, _ = S.tolist()
     v, to_a = vectors, float(a)
-    log_in = np.log(np.where(v.d_in < np.inf, v.d_in, 1.0))
-    log_out = log_in if v.d_out is v.d_in else np.log(np.where(v.d_out < np.inf, v.d_out, 1.0))
+    log_in = np.log(v.d_in)
+    log_out = log_in if v.d_out is v.d_in else np.log(v.d_out)
     if own is not None:  # α + a m2 l r
         alpha = alpha + own
         to_a += (v.outer * v.right) @ own
@@ -190,7 +194,7 @@ def derivatives(
     seven = (
         in_power.sum(),
         (v.left * outer).sum() + m2,
-        np.sum(alpha),
+        alpha.sum(),
         m1 * (log_in @ in_power),
         log_in @ in_left,
         log_out @ in_right,

@@ -30,11 +30,11 @@ from torch import Tensor
 from pgso.errors import InputError
 from pgso.graph import Graph, is_eager, learns, product, row_dots, turn, weighted_product
 from pgso.graph.degrees import (
+    exchange,
     kinds_of_nodes,
     nodes_alike,
-    received_weight,
     times_rows,
-    with_edges,
+    without_edges,
 )
 from pgso.graph.graph import sparse_matrix
 from pgso.graph.inputs import check_features
@@ -107,11 +107,9 @@ class Held:
         """
         found, turned = [], self.graph.transposed is not self.graph.pattern
         for by, by_column in ((self.left, False), (self.right, turned)):
-            present = None if self.own is None else with_edges(self.graph, by_column)
-            if self.own is None or present is not None or not bool(by.all()):
-                is_used = (by != 0) & (True if present is None else present)
-                by = torch.where(is_used, by, torch.inf)
-            found.append(by)
+            if self.own is not None and (empty := without_edges(self.graph, by_column)) is not None:
+                by = by.index_fill(0, empty, torch.inf)
+            found.append(by if bool(by.all()) else torch.where(by != 0, by, torch.inf))
         return found[0], found[1]
 
 
@@ -146,11 +144,10 @@ class Propagation(torch.autograd.Function):
         if not ctx.learned:
             return z, None, None, None, None
         x, y = features
-        to_left = row_dots(g, y).to(left.dtype)
         to_right = row_dots(x, z).to(right.dtype)
-        q = None
+        q = None if own is None else row_dots(g, x).to(own.dtype)
+        to_left = row_dots(g, y).to(left.dtype)
         if own is not None:
-            q = row_dots(g, x).to(own.dtype)
             own_part = own * q
             to_left, to_right = to_left - own_part, to_right - own_part
         held = Held(graph, own, left, right) if again else ctx.held
@@ -323,21 +320,15 @@ class NodeShift(OnPattern):
         if not mixes and features == dtype and on_cpu:  # by numpy, a third of torch's time
             # How large own ∘ x is beside what nodes get from neighbours, if all x are 1.
             parts: Any = arrays or Factors(*(part.detach().numpy() for part in self.factors()))  # type: ignore[arg-type]
-            loops, number = 0.0, np.ones(())
-            if kinds is not None and kinds.number is not None:  # all nodes of a degree at once
-                got, number = kinds.received.numpy(), kinds.number.numpy()
-                given = got * number
-            else:
-                got, given = received_weight(graph).numpy(), received_weight(graph, True).numpy()
-                loops = 0.0 if graph.loops is None else np.abs(graph.loops.numpy())
-            typical = (parts.right @ given) / max(given.sum(), 1e-300)  # the mean r of a neighbour
+            got, given, loops, is_joined, number = exchange(graph, kinds is not None)
+            typical = parts.right @ given  # the mean r of a neighbour
             rest = np.abs(parts.outer) * (got * typical + loops * parts.right)
             # Nodes without edges or without a power have no gradient to lose.
-            size = np.abs(parts.own) * ((got + loops > 0) & (parts.left != 0))
+            size = np.abs(parts.own) * (is_joined & (parts.left != 0))
             mixes = bool(
                 (size <= MOST_OF_ONE * rest).all()
-                and np.asarray(parts.m2).all()
-                and (size * number).sum() <= MOST_OWN * (rest * number).sum()
+                and parts.m2.all()
+                and size @ number <= MOST_OWN * (rest @ number)
             )
         names = ["outer", "right"] if mixes else ["left", "right", "m2"]
         names += [] if graph.is_bipartite else ["own"]
