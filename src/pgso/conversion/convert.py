@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
 from pgso.conversion import linear, messages
-from pgso.conversion.layer import ADAPTERS, Converted, Handed, is_traced
+from pgso.conversion.layer import ADAPTERS, Converted, Handed
 from pgso.errors import InputError, UnknownNameError
-from pgso.graph.memo import is_wrapped
+from pgso.graph.memo import is_traced, is_wrapped
 from pgso.gso.module import PGSO, EdgeMasking
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import PGSOParameters, Scalar

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
 from pgso.errors import InputError
-from pgso.graph import EdgeList, Graph, Sample
+from pgso.graph import EdgeList, Graph, Sample, is_traced
 from pgso.graph.inputs import (
     check_edge_index,
     check_reversible,
@@ -161,11 +161,6 @@ def as_edges(edge_index: Any, edge_weight: Tensor | None) -> tuple[Tensor, Tenso
 def is_sparse(edge_index: Any) -> bool:
     """Whether it is a torch.sparse matrix."""
     return isinstance(edge_index, Tensor) and edge_index.layout != torch.strided
-
-
-def is_traced() -> bool:
-    """Whether torch writes a program of what is computed: then nothing may be remembered."""
-    return torch.compiler.is_compiling() or torch.jit.is_tracing()  # type: ignore[attr-defined]
 
 
 ADJACENCY, WITH_SELF, MEAN = (PRESETS[name].as_floats() for name in ("adjacency", "gin", "mean"))

@@ -5,7 +5,6 @@ GCN2Conv and ClusterGCNConv apply GCN's operator once; SGConv, TAGConv, MixHopCo
 ARMAConv again and again; ChebConv takes polynomials of the rescaled Laplacian.
 """
 
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +27,6 @@ from pgso.conversion.layer import (
     as_edges,
     converts,
     is_sparse,
-    is_traced,
     one_set,
     two_sets,
 )
@@ -227,9 +225,9 @@ class RGCNPGSO(SumOrMean, pyg.RGCNConv):
             weights = mixed.view(self.num_relations, self.in_channels_l, self.out_channels)
         for kind, (gso, weight) in enumerate(zip(self.hops, weights, strict=True)):
             mask = edge_type == kind if self.explain else None
-            by_kind = {} if is_traced() else _parts.of(pairs, Memo).of(edge_type, dict)
+            by_kind = _parts.of(pairs, Memo).of(edge_type, dict)
             if kind not in by_kind:  # the same tensor for the same edges: its graph is known
-                with nullcontext() if is_traced() else for_any_mode(pairs, edge_type):
+                with for_any_mode(pairs, edge_type):
                     by_kind[kind] = pairs[:, edge_type == kind]
             inputs: Any = (weight[source], None) if embeds else (source, target)
             operator = self.on(by_kind[kind], None, nodes, gso, mask)  # type: ignore[arg-type]

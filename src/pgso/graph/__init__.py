@@ -3,8 +3,10 @@
 from pgso.graph.degrees import EdgeList as EdgeList
 from pgso.graph.graph import Graph as Graph
 from pgso.graph.memo import Memo as Memo
+from pgso.graph.memo import can_be_read as can_be_read
 from pgso.graph.memo import for_any_mode as for_any_mode
 from pgso.graph.memo import is_eager as is_eager
+from pgso.graph.memo import is_traced as is_traced
 from pgso.graph.memo import learns as learns
 from pgso.graph.pattern import Pattern as Pattern
 from pgso.graph.pattern import Sample as Sample

@@ -3,16 +3,13 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from pgso.graph.graph import Graph, once
 from pgso.graph.inputs import weight_type
 from pgso.graph.pattern import Pattern
 
-Array = NDArray[Any]
 MANY_NODES = 1024  # with fewer nodes, grouping them by degree costs more than it saves
 
 
@@ -51,49 +48,29 @@ class NodeKinds(NamedTuple):
     received: Tensor  # (k,) Σ_{j≠i} |A_ij|
     loops: Tensor | None  # (k,) A_ii; None if all are 0
     kind: Tensor | None  # (n,) the kind of each node; None: each is its own
-    number: Tensor | None  # (k,) how many nodes there are of it
+    number: Tensor  # (k,) how many nodes there are of it
+    share: Tensor  # (k,) Σ_{j≠i} |A_ji| of all of them together, as a share of that of all nodes
 
 
 @once
-def kinds_of_nodes(graph: Graph) -> NodeKinds:
-    """The kinds of a graph's nodes.
+def kinds_of_nodes(graph: Graph, are_alike: bool = True) -> NodeKinds:
+    """The kinds of a graph's nodes; ``are_alike=False``: each node is of its own.
 
-    There are few in a large unweighted graph: a power is taken once for each of them, not for each
-    node. Where more than the number of neighbours tells nodes apart, there is a kind per node.
+    There are few in a large undirected graph without weights: a power is taken once for each of
+    them, not for each node. Where more than the number of neighbours tells nodes apart, there is a
+    kind per node.
     """
     degree, received = graph.row_sums, received_weight(graph)
     loops = None if graph.loops is None else graph.loops.double()
-    alike = graph.weight is None and loops is None and graph.sample is None
-    if alike and degree.numel() >= MANY_NODES and torch.equal(degree, received):
+    are_alike &= graph.is_undirected and graph.weight is None and loops is None
+    if are_alike and graph.sample is None and degree.numel() >= MANY_NODES:
         kinds, kind, number = degree.unique(return_inverse=True, return_counts=True)
-        if kinds.numel() <= degree.numel() / 8:
-            return NodeKinds(kinds, kinds, None, kind, number)
-    return NodeKinds(degree, received, loops, None, None)
-
-
-class Exchange(NamedTuple):
-    """What nodes, or kinds of nodes, get from neighbours and give them, as arrays (k,)."""
-
-    got: Array  # Σ_{j≠i} |A_ij|
-    given: Array  # Σ_{j≠i} |A_ji| of all nodes of a kind, as a share of that of all nodes
-    loops: Array | float  # |A_ii|
-    is_joined: Array  # whether it has an edge or self-loop
-    number: Array  # how many nodes there are of a kind
-
-
-@once
-def exchange(graph: Graph, by_kind: bool) -> Exchange:
-    """What nodes get and give, signs aside; on the CPU."""
-    kinds = kinds_of_nodes(graph) if by_kind else None
-    loops: Array | float = 0.0
-    if kinds is not None and kinds.number is not None:  # all nodes of a degree at once
-        got, number = kinds.received.numpy(), kinds.number.numpy()
-        given = got * number
-    else:
-        got, given = received_weight(graph).numpy(), received_weight(graph, True).numpy()
-        loops = 0.0 if graph.loops is None else np.abs(graph.loops.numpy())
-        number = np.ones_like(got)
-    return Exchange(got, given / max(given.sum(), 1e-300), loops, got + loops > 0, number)
+        if torch.equal(degree, received) and kinds.numel() <= degree.numel() / 8:
+            given = kinds * number
+            return NodeKinds(kinds, kinds, None, kind, number, given / given.sum().clamp(min=1))
+    given = received_weight(graph, True)
+    share = given / given.sum().clamp(min=1e-300)
+    return NodeKinds(degree, received, loops, None, torch.ones_like(degree), share)
 
 
 @once
@@ -109,8 +86,7 @@ def nodes_alike(graph: Graph, both: bool) -> tuple[Tensor, Tensor] | None:  # (1
 
 def times_rows(table: Tensor, x: Tensor, kind: Tensor | None) -> Tensor:  # (k, F), (n, F) -> (n, F)
     """``table[kind] * x``, or ``table * x`` without kinds; differentiable in both."""
-    out: Tensor = table * x if kind is None else _TimesRows.apply(table, x, kind)
-    return out
+    return table * x if kind is None else _TimesRows.apply(table, x, kind)
 
 
 class _TimesRows(torch.autograd.Function):

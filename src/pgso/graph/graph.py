@@ -2,7 +2,6 @@
 
 import weakref
 from collections.abc import Callable, Hashable
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -256,9 +255,7 @@ class Graph:
         if reverse is not None:
             return reverse
         weight, learned = self.weight, self.weight is not None and learns(self.weight)
-        traced = torch.compiler.is_compiling()  # a traced program keeps nothing
-        mode: Any = nullcontext() if traced else for_any_mode(weight, self.row_sums)
-        with torch.enable_grad() if learned and not traced else mode:
+        with torch.enable_grad() if learned else for_any_mode(weight, self.row_sums):
             reverse = replace(
                 self,
                 pattern=self.transposed,
@@ -269,7 +266,7 @@ class Graph:
                 sample=None,
             )
         reverse._memo["column_sums"] = self.row_sums
-        if not traced:
+        if not torch.compiler.is_compiling():
             reverse._memo["T"] = weakref.ref(self)  # weak: a cycle would stay in memory
             if not learned:
                 self._memo["T"] = lambda: reverse
@@ -394,13 +391,12 @@ class Graph:
 
         What the graph was made with, such as column sums of its own, is always taken.
         """
-        learned = self.weight is not None and learns(self.weight)
-        if learned or torch.compiler.is_compiling():  # a traced program keeps nothing
-            return self._memo[name] if name in self._memo else make()
-        if name not in self._memo:
-            with for_any_mode(self.weight, self.row_sums):
-                self._memo[name] = make()
-        return self._memo[name]  # type: ignore[no-any-return]
+        if name in self._memo:
+            return self._memo[name]  # type: ignore[no-any-return]
+        if torch.compiler.is_compiling() or (self.weight is not None and learns(self.weight)):
+            return make()
+        with for_any_mode(self.weight, self.row_sums):
+            return self._memo.setdefault(name, make())  # type: ignore[no-any-return]
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_memo": {}}  # a copy remembers nothing

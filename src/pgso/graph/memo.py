@@ -18,6 +18,11 @@ def learns(value: Tensor) -> bool:
     return forward_ad.unpack_dual(value).tangent is not None
 
 
+def is_traced() -> bool:
+    """Whether torch writes a program of what is computed: then nothing may be remembered."""
+    return torch.compiler.is_compiling() or torch.jit.is_tracing()  # type: ignore[attr-defined]
+
+
 def is_eager() -> bool:
     """Whether numbers may be looked at: no program is being traced, no transform is at work.
 
@@ -28,6 +33,11 @@ def is_eager() -> bool:
         or torch._C._are_functorch_transforms_active()
         or forward_ad._current_level >= 0
     )
+
+
+def can_be_read(value: Any) -> bool:
+    """Whether the numbers in it may be looked at, by checks."""
+    return not isinstance(value, Tensor) or is_eager()
 
 
 @contextmanager
@@ -43,9 +53,8 @@ def outside_transforms(*inputs: Any) -> AbstractContextManager[Any]:
     A wrapped tensor is of no use after its transform, so what is remembered is made outside of
     all, unless an input that it is made of is wrapped itself.
     """
-    if torch.compiler.is_compiling() or not torch._C._are_functorch_transforms_active():
-        return nullcontext()
-    if any(is_wrapped(value) for value in inputs):
+    is_idle = torch.compiler.is_compiling() or not torch._C._are_functorch_transforms_active()
+    if is_idle or any(map(is_wrapped, inputs)):
         return nullcontext()
     return temporarily_clear_interpreter_stack()
 
@@ -96,7 +105,7 @@ class Memo(Generic[T]):
 
     def of(self, x: Tensor, make: Callable[[], T]) -> T:
         """The value of x as it is now; ``make`` is called if there is none yet."""
-        if x.is_inference():  # such a tensor has no version
+        if is_traced() or x.is_inference():  # such a tensor has no version
             return make()
         state = self._state(x)
         before, value = self._made.get(x, (None, None))

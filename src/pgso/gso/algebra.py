@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, eye_array
 from torch import Tensor
 
 from pgso.errors import InputError
-from pgso.graph import is_eager
+from pgso.graph import can_be_read
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import as_float
 
@@ -73,19 +73,16 @@ class Scaled(Expression):
         self._set(factor=finite_factor(factor), of=of, shape=of.shape, device=of.device)
 
     def _matmul(self, x: Tensor) -> Tensor:
-        out: Tensor = self.factor * self.of.times(x)
-        return out
+        return self.factor * self.of.times(x)  # type: ignore[no-any-return]
 
     def to_dense(self) -> Tensor:
-        out: Tensor = self.factor * self.of.to_dense()
-        return out
+        return self.factor * self.of.to_dense()  # type: ignore[no-any-return]
 
     def to_scipy(self) -> csr_array:
         return csr_array(float(self.factor) * self.of.to_scipy())
 
     def diagonal(self) -> Tensor:
-        out: Tensor = self.factor * self.of.diagonal()
-        return out
+        return self.factor * self.of.diagonal()  # type: ignore[no-any-return]
 
 
 def finite_factor(factor: Any) -> Any:
@@ -101,7 +98,7 @@ def finite_factor(factor: Any) -> Any:
         raise InputError(f"{scaled} number, got {factor!r}")
     if isinstance(factor, Tensor):
         factor = factor.clone()  # what becomes of the caller's tensor changes nothing
-    if is_eager() or not isinstance(factor, Tensor):  # traced numbers cannot be looked at
+    if can_be_read(factor):
         try:
             is_finite = math.isfinite(as_float(factor))
         except OverflowError:

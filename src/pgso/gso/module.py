@@ -11,6 +11,7 @@ from torch_geometric.nn import MessagePassing
 
 from pgso.errors import InputError, UnknownNameError
 from pgso.graph import Graph, Relations
+from pgso.graph.graph import once
 from pgso.graph.inputs import check_reversible
 from pgso.gso.node_shift import OnPattern
 from pgso.gso.operator import Features, ShiftOperator
@@ -303,6 +304,7 @@ class StructuralNetwork(nn.Module):
         return out.t().unsqueeze(-1)
 
 
+@once
 def structural_features(graph: Graph) -> Tensor:  # (n, 3)
     """Log-degree, clustering coefficient and n times PageRank, computed once for a graph.
 
@@ -313,22 +315,19 @@ def structural_features(graph: Graph) -> Tensor:  # (n, 3)
         whole = structural_features(graph.sample.graph)
         return whole.index_select(0, graph.sample.nodes).to(graph.device)
 
-    def make() -> Tensor:
-        n = graph.num_nodes
-        row, col = (part.numpy(force=True) for part in (graph.pattern.row, graph.pattern.col))
-        one_way = csr_array((np.ones(len(row)), (row, col)), shape=(n, n))
-        A = one_way + one_way.T
-        A.setdiag(0)
-        A.eliminate_zeros()
-        A.data[:] = 1
-        d = A.sum(axis=1)
-        triangles = np.asarray((A @ A).multiply(A).sum(axis=1)).ravel()
-        clustering = triangles / np.maximum(d * (d - 1), 1)
-        importance = np.ones(n)
-        for _ in range(ROUNDS):  # nodes without neighbours keep it
-            passed_on = A @ (importance / np.maximum(d, 1)) + np.where(d == 0, importance, 0)
-            importance = 1 - DAMPING + DAMPING * passed_on
-        columns = np.stack([np.log1p(d), clustering, importance], axis=1)
-        return torch.from_numpy(columns).float().to(graph.device)
-
-    return graph.memo("structural_features", make)
+    n = graph.num_nodes
+    row, col = (part.numpy(force=True) for part in (graph.pattern.row, graph.pattern.col))
+    one_way = csr_array((np.ones(len(row)), (row, col)), shape=(n, n))
+    A = one_way + one_way.T
+    A.setdiag(0)
+    A.eliminate_zeros()
+    A.data[:] = 1
+    d = A.sum(axis=1)
+    triangles = np.asarray((A @ A).multiply(A).sum(axis=1)).ravel()
+    clustering = triangles / np.maximum(d * (d - 1), 1)
+    importance = np.ones(n)
+    for _ in range(ROUNDS):  # nodes without neighbours keep it
+        passed_on = A @ (importance / np.maximum(d, 1)) + np.where(d == 0, importance, 0)
+        importance = 1 - DAMPING + DAMPING * passed_on
+    columns = np.stack([np.log1p(d), clustering, importance], axis=1)
+    return torch.from_numpy(columns).float().to(graph.device)

@@ -30,7 +30,6 @@ from torch import Tensor
 from pgso.errors import InputError
 from pgso.graph import Graph, is_eager, learns, product, row_dots, turn, weighted_product
 from pgso.graph.degrees import (
-    exchange,
     kinds_of_nodes,
     nodes_alike,
     times_rows,
@@ -43,16 +42,13 @@ from pgso.gso.operator import ShiftOperator
 
 
 def is_plain(op: "OnPattern") -> bool:
-    """Whether γ x takes the fast path: one weighted bag each way.
+    """Whether A is constant and nothing but γ x is asked for: for one S, then, one bag each way.
 
-    It needs a constant A, one S or an S per node, and eager execution. All else takes the general
-    path, of operations whose derivatives torch knows: learned or masked edges, an S per channel,
-    traced programs, ``torch.func`` and forward mode.
+    All else takes the general path, of operations whose derivatives torch knows: learned or masked
+    edges, traced programs, ``torch.func`` and forward mode; and so does an S per channel.
     """
     graph = op.graph
-    if not isinstance(op, NodeShift) or graph.pattern.rowptr is None or op.values is not None:
-        return False
-    if not is_eager():
+    if graph.pattern.rowptr is None or op.values is not None or not is_eager():
         return False
     return not (graph.row_sums.requires_grad or (graph.weight is not None and learns(graph.weight)))
 
@@ -309,22 +305,20 @@ class NodeShift(OnPattern):
         numbers: the parts are always computed separately.
         """
         graph, dtype = self.graph, torch.promote_types(features, torch.float32)
-        on_cpu, arrays, kinds, kind = self.device.type == "cpu", None, None, None
+        on_cpu, arrays = self.device.type == "cpu", None
+        kinds = kinds_of_nodes(graph, self.S is not None)
         if self.S is not None and on_cpu:
-            rows = graph.row_sums
-            if self.columns is None and graph.is_undirected:
-                kinds = kinds_of_nodes(graph)
-                rows, kind = kinds.degree, kinds.kind
-            arrays = array_factors(self.S, rows, self.columns)
+            arrays = array_factors(self.S, kinds.degree, self.columns)
         mixes = self.fixed or (features == dtype and on_cpu and graph.is_bipartite)
         if not mixes and features == dtype and on_cpu:  # by numpy, a third of torch's time
             # How large own ∘ x is beside what nodes get from neighbours, if all x are 1.
             parts: Any = arrays or Factors(*(part.detach().numpy() for part in self.factors()))  # type: ignore[arg-type]
-            got, given, loops, is_joined, number = exchange(graph, kinds is not None)
-            typical = parts.right @ given  # the mean r of a neighbour
+            got, share, number = kinds.received.numpy(), kinds.share.numpy(), kinds.number.numpy()
+            loops = 0.0 if kinds.loops is None else kinds.loops.abs().numpy()
+            typical = parts.right @ share  # the mean r of a neighbour
             rest = np.abs(parts.outer) * (got * typical + loops * parts.right)
             # Nodes without edges or without a power have no gradient to lose.
-            size = np.abs(parts.own) * (is_joined & (parts.left != 0))
+            size = np.abs(parts.own) * ((got + loops > 0) & (parts.left != 0))
             mixes = bool(
                 (size <= MOST_OF_ONE * rest).all()
                 and parts.m2.all()
@@ -333,7 +327,7 @@ class NodeShift(OnPattern):
         names = ["outer", "right"] if mixes else ["left", "right", "m2"]
         names += [] if graph.is_bipartite else ["own"]
         if arrays is not None:
-            inputs = (self.S, arrays, names, (rows, self.columns), kind, dtype)
+            inputs = (self.S, arrays, names, (kinds.degree, self.columns), kinds.kind, dtype)
             vectors = dict(zip(names, NodeVectors.apply(*inputs), strict=True))
         else:
             vectors = {name: getattr(self.factors(), name).to(dtype) for name in names}
@@ -401,12 +395,10 @@ class ChannelShift(OnPattern):
     """γ with an S (7, 1, C) of its own for every channel, or head of neighbouring channels."""
 
     def _vectors(self, x: Tensor) -> tuple[Factors, Tensor | None]:
-        S, graph, kinds = self.S, self.graph, None
-        if S is None or not is_eager() or graph.row_sums.requires_grad:
-            return super()._vectors(x)
-        if x.dim() == 2 and x.numel() >= MANY_VALUES:
-            kinds = nodes_alike(graph, self.columns is not None)
-        if kinds is None:
+        S, kinds = self.S, None
+        if S is not None and x.dim() == 2 and x.numel() >= MANY_VALUES and is_plain(self):
+            kinds = nodes_alike(self.graph, self.columns is not None)
+        if S is None or kinds is None:
             return super()._vectors(x)
         scalars, degrees = (part.to(x.dtype) for part in (S, kinds[0].unsqueeze(2)))
         make = partial(factors, scalars.unbind(), *degrees)

@@ -207,8 +207,7 @@ class ShiftOperator(Shown, ABC):
     def __pow__(self, exponent: int) -> "ShiftOperator":
         from pgso.gso.polynomials import power
 
-        raised: ShiftOperator = power(self, exponent)
-        return raised
+        return power(self, exponent)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(shape={self.shape})"
@@ -234,14 +233,12 @@ class ShiftOperator(Shown, ABC):
         It is computed with gradients even if the first use is under ``no_grad``: a later use may
         need them. Two threads may both compute it; their values are equal.
         """
+        if name in self.__dict__:
+            return self.__dict__[name]  # type: ignore[no-any-return]
         if torch.compiler.is_compiling():
             return make()
-        held = self.__dict__
-        if name not in held:
-            with torch.inference_mode(False), torch.enable_grad():
-                held[name] = make()
-        value: V = held[name]
-        return value
+        with torch.inference_mode(False), torch.enable_grad():
+            return self.__dict__.setdefault(name, make())  # type: ignore[no-any-return]
 
 
 def _edges_behind(op: Any) -> Any:  # (2, E), numpy

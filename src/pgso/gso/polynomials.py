@@ -147,8 +147,7 @@ def evaluate(
         basis, c = "chebyshev", from_bernstein(c)
     terms = BASES[basis](times, x, len(c) - 1, **options)
     scaled = (c_k.to(x.dtype) * term for c_k, term in zip(c, terms, strict=True))
-    total: Tensor = reduce(torch.add, scaled)
-    return total
+    return reduce(torch.add, scaled)  # type: ignore[no-any-return]
 
 
 def _monomial(times: Times, x: Tensor, degree: int) -> Iterator[Tensor]:
@@ -208,8 +207,7 @@ def from_bernstein(coefficients: Tensor) -> Tensor:  # (K + 1, ...) -> (K + 1, .
     count = len(coefficients)
     nodes = (torch.pi * (torch.arange(count, dtype=torch.float64) + 0.5) / count).cos()
     matrix = from_values(bernstein(nodes, count - 1)).to(coefficients.device, coefficients.dtype)
-    out: Tensor = torch.tensordot(matrix, coefficients, dims=1)
-    return out
+    return torch.tensordot(matrix, coefficients, dims=1)  # type: ignore[no-any-return]
 
 
 def from_values(values: Tensor) -> Tensor:  # (K + 1, ...) -> (K + 1, ...)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from pgso.errors import InputError, UnknownNameError
-from pgso.graph import EdgeList, Graph, Relations, is_eager
+from pgso.graph import EdgeList, Graph, Relations, can_be_read
 from pgso.graph.inputs import check_features, check_pair
 from pgso.gso.formula import factors
 from pgso.gso.node_shift import ChannelShift, NodeShift, OnPattern
@@ -50,19 +50,16 @@ def shift(
                 f"S must have shape (7,), (7, {n}, 1) for a value per node or "
                 f"(7, 1, F) for a value per channel of these features, got {tuple(S.shape)}"
             )
-        if is_eager() and not bool(S.detach().isfinite().all()):
+        if can_be_read(S) and not bool(S.detach().isfinite().all()):
             raise InputError("S must be finite, got a value that is not")
         S = S.clone()  # what becomes of the caller's tensor changes nothing
-    elif isinstance(S, Tensor) and S.shape == (len(NAMES),):
-        if is_eager():
-            PGSOParameters.of(S.tolist())  # refuses what is not finite
-    elif is_eager() or not isinstance(S, Tensor):
-        S = PGSOParameters.of(S)
-    if isinstance(S, Tensor):
-        learned = S.requires_grad or S.dim() == 1
-    else:
-        learned = any(map(torch.is_tensor, S))
-    return unchecked_shift(prepared, S, degrees, fixed=not learned)
+    elif can_be_read(S):
+        vector = S if isinstance(S, Tensor) and S.dim() == 1 else None
+        checked = PGSOParameters.of(S if vector is None else vector.tolist())  # and finite
+        S = checked if vector is None else vector
+    is_constant = isinstance(S, Tensor) and S.dim() == 3 and not S.requires_grad
+    are_numbers = not isinstance(S, Tensor) and not any(map(torch.is_tensor, S))
+    return unchecked_shift(prepared, S, degrees, fixed=is_constant or are_numbers)
 
 
 def unchecked_shift(

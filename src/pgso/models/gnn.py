@@ -14,7 +14,7 @@ from pgso.convs import CONVS
 from pgso.convs.architecture import OnGraph, by_row
 from pgso.convs.sparse_features import Features, Linear, as_features, check_dropout, dropout
 from pgso.errors import InputError, UnknownNameError
-from pgso.graph import Graph
+from pgso.graph import Graph, can_be_read
 from pgso.gso.module import PGSO, Shape, operators_on
 from pgso.gso.operator import ShiftOperator
 from pgso.gso.parameters import Scalar
@@ -266,7 +266,7 @@ class CategoryEncoder(nn.Module):
                 f"categories must be integers of shape (n, {columns}), "
                 f"got {x.dtype} of shape {tuple(x.shape)}"
             )
-        ends = () if torch.compiler.is_compiling() or not x.numel() else (x.amin(0), x.amax(0))
+        ends = () if not can_be_read(x) or not x.numel() else (x.amin(0), x.amax(0))
         for column, (low, high) in enumerate(zip(*(end.tolist() for end in ends), strict=True)):
             if low < 0 or high >= self.categories[column]:
                 raise InputError(
