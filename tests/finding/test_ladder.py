@@ -219,3 +219,37 @@ def test_a_relabelled_graph_has_the_same_degrees_and_other_neighbours():
     assert moved.num_edges == problem.graph.num_edges
     there, here = (set(map(tuple, g.edge_index.t().tolist())) for g in (moved, problem.graph))
     assert len(there & here) < 0.2 * len(here)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_equally_simple_rungs_that_are_as_good_the_better_one_is_kept(order):
+    ladder = Ladder(generated((GCN, GCN)))
+    like = ladder.climb()
+    start, n = ladder.fitted["no graph"], len(like.said.losses)
+    noise = torch.randn(n, generator=torch.Generator().manual_seed(0))
+    wave = 0.05 * (noise - noise.mean())
+
+    def rung(name, change):
+        said = like.said._replace(losses=like.said.losses + change)
+        return dataclasses.replace(like, rung=dataclasses.replace(like.rung, name=name), said=said)
+
+    twins = [rung("the better one", wave), rung("the other one", 1e-4 - wave)]
+    assert ladder._step(start, twins[::order], TO_OTHERS["node"]).rung.name == "the better one"
+
+
+def test_labels_that_S_was_learned_on_judge_nothing_that_is_added_to_it(monkeypatch):
+    step, added = Ladder._step, []
+
+    def keep_what_learned(self, incumbent, challengers, risk, without=None):
+        added.extend((one, without) for one in challengers if one.rung.adds)
+        if any(one.rung.family == "learned" for one in challengers):
+            return challengers[-1]
+        return step(self, incumbent, challengers, risk, without)
+
+    monkeypatch.setattr(Ladder, "_step", keep_what_learned)
+    ladder = Ladder(generated((GCN, GCN), nodes=800, labels=250))
+    ladder.climb()
+    assert {family for one, _ in added for family in one.rung.adds} == {"labels", "structure"}
+    for one, without in added:
+        assert one.rung.family == "learned"
+        assert torch.equal(without, ladder.learning_rows)

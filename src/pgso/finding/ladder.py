@@ -100,7 +100,8 @@ class Ladder:
                 before = set(self.fitted)
                 self.add(family.rungs(self))
                 more = [self.fitted[name] for name in self.fitted if name not in before]
-                without = self.learning_rows if family is FAMILIES["learned"] else None
+                has_learned = any(fitted.rung.family == "learned" for fitted in more)
+                without = self.learning_rows if has_learned else None
                 self.incumbent = kept = self._step(kept, more, family.risk, without)
         if kept.rung.name != NO_GRAPH:
             is_better = len(self.problem.classes) <= FEW_CLASSES or self._beats_no_graph(kept)
@@ -261,7 +262,8 @@ class Ladder:
                 better.append(challenger)
         if not better:
             return incumbent
-        best = min(better, key=lambda challenger: float(challenger.said.losses[judges].mean()))
+        better.sort(key=lambda challenger: float(challenger.said.losses[judges].mean()))
+        best = better[0]  # and of equally simple ones the better one comes first
         for candidate in sorted(better, key=lambda challenger: challenger.rung.complexity):
             (evidence,) = evidence_of(self.problem, candidate.said, [best.said], judges)
             if evidence.p > AS_GOOD or candidate is best:
