@@ -103,9 +103,11 @@ class Held:
         """
         found, turned = [], self.graph.transposed is not self.graph.pattern
         for by, by_column in ((self.left, False), (self.right, turned)):
-            if self.own is not None and (empty := without_edges(self.graph, by_column)) is not None:
-                by = by.index_fill(0, empty, torch.inf)
-            found.append(by if bool(by.all()) else torch.where(by != 0, by, torch.inf))
+            empty = None if self.own is None else without_edges(self.graph, by_column)
+            by = by if empty is None else by.index_fill(0, empty, torch.inf)
+            if self.own is None or not bool(by.all()):  # no other device waits for this answer
+                by = torch.where(by != 0, by, torch.inf)
+            found.append(by)
         return found[0], found[1]
 
 
@@ -305,12 +307,12 @@ class NodeShift(OnPattern):
         numbers: the parts are always computed separately.
         """
         graph, dtype = self.graph, torch.promote_types(features, torch.float32)
-        on_cpu, arrays = self.device.type == "cpu", None
-        kinds = kinds_of_nodes(graph, self.S is not None)
-        if self.S is not None and on_cpu:
+        kinds = kinds_of_nodes(graph, self.S is not None) if self.device.type == "cpu" else None
+        arrays, may_mix = None, kinds is not None and features == dtype
+        if self.S is not None and kinds is not None:
             arrays = array_factors(self.S, kinds.degree, self.columns)
-        mixes = self.fixed or (features == dtype and on_cpu and graph.is_bipartite)
-        if not mixes and features == dtype and on_cpu:  # by numpy, a third of torch's time
+        mixes = self.fixed or (may_mix and graph.is_bipartite)
+        if not mixes and kinds is not None and may_mix:  # by numpy, a third of torch's time
             # How large own ∘ x is beside what nodes get from neighbours, if all x are 1.
             parts: Any = arrays or Factors(*(part.detach().numpy() for part in self.factors()))  # type: ignore[arg-type]
             got, share, number = kinds.received.numpy(), kinds.share.numpy(), kinds.number.numpy()
@@ -326,7 +328,7 @@ class NodeShift(OnPattern):
             )
         names = ["outer", "right"] if mixes else ["left", "right", "m2"]
         names += [] if graph.is_bipartite else ["own"]
-        if arrays is not None:
+        if arrays is not None and kinds is not None:
             inputs = (self.S, arrays, names, (kinds.degree, self.columns), kinds.kind, dtype)
             vectors = dict(zip(names, NodeVectors.apply(*inputs), strict=True))
         else:
