@@ -117,7 +117,7 @@ def read_answers(y: Any, numbers: bool = False) -> tuple[Array, bool]:
 def _is_unknown(label: Any) -> bool:
     if isinstance(label, str | bool):
         return label in ("-1", "nan")
-    return bool(isna(label) or label == -1)
+    return np.ndim(label) == 0 and bool(isna(label) or label == -1)
 
 
 def as_array(values: Any, what: str = "it") -> Array:

@@ -8,6 +8,7 @@ import pytest
 
 from pgso import Task, load_task
 from pgso.data.dataset import suited
+from pgso.data.tables.folder import load_folder
 from pgso.errors import InputError
 from pgso.records import RunSpec
 
@@ -198,3 +199,75 @@ def test_a_name_of_many_letters_is_shown_in_part(load):
             features=pd.DataFrame({"node": range(N), "age": AGES}),
         )
     assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize("index", ["index", "level_0", ""])
+def test_numbers_to_learn_name_no_nodes_beside_the_numbers_of_rows(load, index):
+    for target in (None, "rank"):
+        ranks = pd.DataFrame({index: range(N), "rank": PLACES})
+        task = load({"target": target}, labels=None, targets=ranks)
+        assert task.ids == tuple(map(str, range(N)))
+        assert task.y.flatten().tolist() == PLACES
+
+
+@pytest.mark.parametrize("first", ["index", "person"])
+@pytest.mark.parametrize("target", ["target", "rank"])
+def test_a_column_of_features_that_is_learned_names_no_nodes(load, first, target):
+    frame = pd.DataFrame({first: range(N), "age": AGES, target: PLACES})
+    task = load({"target": target}, labels=None, features=frame)
+    assert task.ids == tuple(map(str, range(N)))
+    assert task.y.flatten().tolist() == PLACES
+
+
+def test_numbers_of_rows_name_the_nodes_where_they_name_more_of_them(load):
+    edges = EDGES + 1
+    frame = pd.DataFrame({"index": range(1, N + 1), "rank": PLACES, "age": AGES, "label": KINDS})
+    task = load({"unknown": "drop"}, edges=edges, labels=None, features=frame)
+    assert sorted(map(int, task.ids)) == list(range(1, N + 1))
+    assert task.num_edges == 2 * N
+
+
+def test_a_later_column_called_index_joins_nothing(load):
+    frame = pd.DataFrame({"city": [f"c{i % 5}" for i in range(N)], "index": PLACES, "label": KINDS})
+    with pytest.raises(InputError, match="no column that names the nodes"):
+        load(labels=None, features=frame)
+
+
+def test_features_of_a_model_name_no_nodes(load, tmp_path):
+    ages = pd.DataFrame({"person": [f"p{i}" for i in range(N)], "age": AGES})
+    edges = EDGES.map(lambda i: f"p{i}")
+    labels = LABELS.assign(node=[f"p{i}" for i in range(N)])
+    task = load(edges=edges, labels=labels, features=ages)
+    (tmp_path / "labels.csv").unlink()
+    EDGES.to_csv(tmp_path / "edges.csv", index=False)
+    pd.DataFrame({"person": range(N), "age": PLACES}).to_csv(tmp_path / "features.csv", index=False)
+    other = load_folder(tmp_path, None, 0, preparation=task.preparation, unlabelled=True)
+    assert other.ids == tuple(map(str, range(N)))
+    assert np.corrcoef(other.x[:, 0], PLACES)[0, 1] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("kinds", ["{}", '{"price": "category"}'])
+def test_one_number_with_a_comma_and_with_a_point_is_one_category(load, kinds):
+    cells = [("1,5", "1.5", "abc")[i % 3] for i in range(N)]
+    task = load(features=semicolons(cells), columns__json=kinds)
+    assert {"price=1.5", "price=abc"} <= set(task.columns)
+    assert task.x[:3, list(task.columns).index("price=1.5")].tolist() == [1, 1, 0]
+
+
+def test_bad_rows_are_not_skipped_one_by_one_until_no_edge_is_left(load):
+    strange = EDGES.map(lambda i: f"x{i}")
+    frame = pd.DataFrame({"node": range(N), "age": AGES})
+    with pytest.raises(InputError, match="node 'x0' is in no other file, as are 23 others"):
+        load({"bad_rows": "skip"}, edges=strange, features=frame)
+
+
+def test_labels_that_are_lists_are_compared_whole():
+    y = pd.Series([["a", "b"], ["c", "d"]] * (N // 2))
+    task = Task.of(EDGES.to_numpy().T, np.array(AGES, dtype=float)[:, None], y)
+    assert len(task.classes) == 2
+
+
+def test_rows_in_order_are_said_without_a_table_of_features(load, tmp_path):
+    np.save(tmp_path / "features.npy", np.array(AGES, dtype=float)[:, None])
+    task = load(columns__json='{"rows": "in order"}')
+    assert task.x.shape == (N, 1)

@@ -14,7 +14,7 @@ from pgso.data.splits import masks_to_split
 from pgso.data.tables.columns import TYPE
 from pgso.data.tables.edges import Edges
 from pgso.data.tables.names import alike, counts_from_1, repair_of, shown
-from pgso.data.tables.table import GRAPH, ID, ITEM, NODE, Table, is_number, key_of
+from pgso.data.tables.table import COUNTED, GRAPH, ID, ITEM, NODE, Table, is_number, key_of
 from pgso.errors import InputError
 
 if TYPE_CHECKING:
@@ -131,7 +131,9 @@ def read_answers(
     elif not table.has_header:
         key = None if numbers and first not in nodes else table.names[0]
     else:
-        key, cells = key_of(table, nodes), table.cells(first)
+        counted = table.names[1:] if width == 2 and first in COUNTED else ()
+        learned = counted if target is None else (target,)
+        key, cells = key_of(table, nodes, others=learned if learn else ()), table.cells(first)
         are_ids = ID.search(first) and len(set(cells)) == len(cells) and "." not in "".join(cells)
         key = first if key is None and (are_ids or not numbers) else key
     if numbers and not table.has_header and width == 1 + (key is not None):
@@ -222,17 +224,20 @@ def read_split(
     return masks_to_split(part == 0, part == 1, part == 2)
 
 
-def feature_key(given: "Tables", table: Table, nodes: Collection[str]) -> str | None:
+def feature_key(
+    given: "Tables", table: Table, nodes: Collection[str], learned: Collection[str] = ()
+) -> str | None:
     """The column of features that names the nodes; None if rows come in order."""
     table.check_has(given.key)
     if given.key is not None or given.rows == "in_order":
         return given.key
     if "" in table.names and table.named(NODE) is not None:
         return table.named(NODE)  # beside the numbers of rows that pandas writes
-    key = key_of(table, nodes, NODE)
-    if key is None and given.known and given.preparation is not None:
+    preparation = given.preparation
+    features = set() if preparation is None else {column.name for column in preparation.columns}
+    key = key_of(table, nodes, NODE, {*features, *learned})
+    if key is None and given.known and preparation is not None:
         # What the model's table had beside features; the numbers of a frame's rows come last.
-        features = {column.name for column in given.preparation.columns}
         others = [name for name in table.names if name not in features]
         named = [name for name in others if 2 * table.frame[name].nunique() > len(table.lines)]
         key = min(named, key=lambda name: name == "", default=None)

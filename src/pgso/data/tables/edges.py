@@ -62,8 +62,11 @@ class Edges:
         repair = "" if WITHIN in nodes[0] else repair_of(self.names, nodes)
         problem = f"node {shown(self.names[self.ends[side, edge]])} is in no other file{more}"
         like = f"known are {len(nodes)} nodes such as {shown(nodes[0])}{repair}"
-        advice = f"add it to {where}, or leave out such edges with --option unknown=drop"
-        raise self.table.error(f"{problem}; {like}; {advice}", edge, self.columns[side])
+        advice = f"; add it to {where}"
+        if unknown != "drop":
+            advice += ", or leave out such edges with --option unknown=drop"
+        error = self.table.error(f"{problem}; {like}{advice}", edge, self.columns[side])
+        raise error if kept.any() else InputError(str(error))  # no other row makes it better
 
     def between(self, cells: Array, undirected: bool) -> "Edges":
         """Edges without relations get their ends' types, such as ``user-film``."""

@@ -120,7 +120,7 @@ def load_folder(
         del files["columns"]
     for kind, file in files.items():
         given[kind] = read_table(file, least=2 if kind == "edges" else 1)
-    if given.get("kinds") and "features" not in given:
+    if {*given.get("kinds", ())} - {"rows"} and "features" not in given:
         raise InputError(f"{path} has columns.json and no features.csv, whose columns it names")
     given |= {"preparation": preparation, "known": known, **options}
     return _task(Tables(where=str(path), seed=seed, **given))
@@ -276,7 +276,7 @@ def _answers(
         if not columns and called is not None and not given.unlabelled:
             columns = (called,)
         if columns:  # which are not features
-            key = about.feature_key(given, features, nodes)
+            key = about.feature_key(given, features, nodes, columns)
             left = features.without(*columns, given.split_by or about.split_column(features))
             rest = left if len(left.names) > (key is not None) else None
             if given.unlabelled:

@@ -124,7 +124,9 @@ class Table:
             commas = list(filter(DECIMAL_COMMA.fullmatch, distinct)) if self.decimal_comma else []
             if commas:
                 pointed = {cell: cell.replace(",", ".") for cell in commas}
-                distinct = np.array([pointed.get(cell, cell) for cell in distinct], dtype=object)
+                read = np.array([pointed.get(cell, cell) for cell in distinct], dtype=object)
+                same, distinct = pd.factorize(read)  # 1,5 beside 1.5 is one number
+                codes = same[codes]
             numbers, missing = parse_numbers(distinct)
             self._memo[name] = Parsed(distinct, missing, codes, numbers[codes], missing[codes])
         parsed: Parsed = self._memo[name]
@@ -268,16 +270,19 @@ def without_indices(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.drop(columns=[name for name in frame if UNNAMED.fullmatch(name)])
 
 
-def key_of(table: Table, nodes: Collection[str], words: Sequence[str] = ITEM) -> str | None:
-    """The column that names the nodes that other tables name; None: no column. Two are refused."""
+def key_of(
+    table: Table, nodes: Collection[str], words: Sequence[str] = ITEM, others: Collection[Any] = ()
+) -> str | None:
+    """The column, none of ``others``, that names other tables' nodes, or None; two are refused."""
     called, known = table.named(words), set(nodes)
     if called is not None and known <= set(table.cells(called)):
         return called
     first = table.names[: 2 if "" in table.names else 1]
     ends = (min(known), max(known)) if known else ()  # in a column of numbers that may be names
     found: dict[str, int] = {}  # how many names there are in each column that may name nodes
-    for name in table.names:
-        may_be_numbers = name in first or name == called or ID.search(name)
+    for name in (name for name in table.names if name not in others):
+        is_id = ID.search(name) and name not in COUNTED
+        may_be_numbers = name in first or name == called or is_id
         if found or not (table.has_header or name in first):
             cells = table.cells(name)
             if not (found and ends and all((cells == end).any() for end in ends)):
@@ -293,7 +298,9 @@ def key_of(table: Table, nodes: Collection[str], words: Sequence[str] = ITEM) ->
     most = max(found.values(), default=0)
     if called is not None and _common(known, set(table.cells(called))) >= most:
         return called
-    names = [name for name in found if name not in COUNTED] or [*found]
+    least = max((found[name] for name in found if name in COUNTED), default=0)
+    names = [name for name in found if name not in COUNTED and found[name] >= least]
+    names = names or [name for name in found if found[name] == least]
     for other_name in names[1:]:
         if not table.frame[names[0]].equals(table.frame[other_name]):
             both = f"{names[0]!r} and {other_name!r} both hold names of nodes"
