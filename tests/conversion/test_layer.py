@@ -134,7 +134,7 @@ def test_a_mask_finds_the_edges_of_each_relation():
     torch.testing.assert_close(converted(X, EDGES, kinds), wanted)
 
 
-@pytest.mark.parametrize("name", ["simple mean", "transformer"])
+@pytest.mark.parametrize("name", ["simple mean", "transformer", "rgcn sum"])
 def test_converted_layers_compile_whole(name):
     kind, converted = KINDS[name], convert(KINDS[name].make()).eval()
     inputs = kind.inputs(X, EDGES, *on_edges(kind, EDGES.size(1), torch.rand(7) + 0.5))

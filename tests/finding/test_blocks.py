@@ -1,5 +1,7 @@
 """Blocks of nodes and of graphs."""
 
+import gc
+import weakref
 from dataclasses import replace
 
 import pytest
@@ -7,10 +9,11 @@ import torch
 
 from pgso import load_task
 from pgso.data import Task
-from pgso.finding.blocks import Blocks, Letter, Word
+from pgso.finding.blocks import Blocks, Letter, Propagation, Word
 from pgso.finding.columns import Preparation
 from pgso.finding.problem import Problem
 from pgso.finding.ridge import fit
+from pgso.graph import Graph
 from tests.finding.problems import components_of, generated, standardised
 
 IN, OUT = Letter.of("mean", "in"), Letter.of("gcn", "out")
@@ -131,3 +134,17 @@ def test_principal_components_keep_what_varies(sparse):
 def test_embedded_categories_become_columns():
     task = replace(load_task("karate"), x=torch.zeros(34, 2).long(), categories=(2, 3))
     assert Problem.prepared(task).x.shape == (34, 6)  # and a column of ones
+
+
+@pytest.mark.parametrize("edges", [[[0, 1, 1, 2], [1, 0, 2, 1]], [[0, 1], [1, 2]]])
+def test_a_graph_that_find_has_seen_goes_when_nobody_holds_it(edges):
+    gc.collect()
+    gc.disable()  # what only a cycle holds would stay
+    try:
+        graph = Graph.from_edge_index(torch.tensor(edges))
+        seen = weakref.ref(graph)
+        Propagation(graph).operator(Letter.of("gcn"))
+        del graph
+        assert seen() is None
+    finally:
+        gc.enable()

@@ -151,6 +151,16 @@ def test_a_compiled_function_gives_the_same_values_and_gradients(form, x):
     torch.testing.assert_close(actual, wanted, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")  # torch's look at S
+def test_a_compiled_function_keeps_nothing_of_an_operator_that_was_used_before(x):
+    operator = shift(EDGES, torch.tensor(S, requires_grad=True))
+    operator.diagonal()  # which keeps its vectors
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x: operator.times(x), backend="eager")
+    for _ in range(2):  # a second pass through what is kept would be refused
+        compiled(x).sum().backward()
+
+
 def test_compiled_edge_weights_get_their_gradients(x):
     torch._dynamo.reset()
     weight = WEIGHT.clone().requires_grad_()

@@ -31,7 +31,7 @@ from pgso.conversion.layer import (
     two_sets,
 )
 from pgso.errors import InputError
-from pgso.graph.memo import Memo, for_any_mode
+from pgso.graph.memo import Memo, for_any_mode, is_traced
 from pgso.gso.parameters import PGSOParameters
 from pgso.gso.shift import shift
 
@@ -225,7 +225,7 @@ class RGCNPGSO(SumOrMean, pyg.RGCNConv):
             weights = mixed.view(self.num_relations, self.in_channels_l, self.out_channels)
         for kind, (gso, weight) in enumerate(zip(self.hops, weights, strict=True)):
             mask = edge_type == kind if self.explain else None
-            by_kind = _parts.of(pairs, Memo).of(edge_type, dict)
+            by_kind = {} if is_traced() else _parts.of(pairs, Memo).of(edge_type, dict)
             if kind not in by_kind:  # the same tensor for the same edges: its graph is known
                 with for_any_mode(pairs, edge_type):
                     by_kind[kind] = pairs[:, edge_type == kind]

@@ -98,7 +98,8 @@ class Propagation:
             return self._made[letter]
         graph, edges = self.graph, letter.edges
         if edges == ANY:
-            graph = graph.memo("undirected", lambda: undirected(self.graph))
+            if not graph.is_undirected:  # a graph that remembers itself is a cycle
+                graph = graph.memo("undirected", lambda: undirected(self.graph))
         elif edges in ("in", "out"):
             graph = graph.T if edges == "out" else graph
         elif self.relations is None:

@@ -105,7 +105,7 @@ class Memo(Generic[T]):
 
     def of(self, x: Tensor, make: Callable[[], T]) -> T:
         """The value of x as it is now; ``make`` is called if there is none yet."""
-        if is_traced() or x.is_inference():  # such a tensor has no version
+        if x.is_inference():  # such a tensor has no version
             return make()
         state = self._state(x)
         before, value = self._made.get(x, (None, None))

@@ -233,10 +233,10 @@ class ShiftOperator(Shown, ABC):
         It is computed with gradients even if the first use is under ``no_grad``: a later use may
         need them. Two threads may both compute it; their values are equal.
         """
-        if name in self.__dict__:
-            return self.__dict__[name]  # type: ignore[no-any-return]
         if torch.compiler.is_compiling():
             return make()
+        if name in self.__dict__:
+            return self.__dict__[name]  # type: ignore[no-any-return]
         with torch.inference_mode(False), torch.enable_grad():
             return self.__dict__.setdefault(name, make())  # type: ignore[no-any-return]
 
