@@ -1,5 +1,7 @@
 """The atlas: what is asked, when a verdict agrees with the truth, and what the page says."""
 
+from pathlib import Path
+
 import pytest
 
 from pgso.data import DATASETS
@@ -7,10 +9,29 @@ from pgso.gso.parameters import PRESETS
 from pgso.records.finding import RungRecord
 from pgso.training.fit import fit
 from pgso_studies.atlas import agrees
+from pgso_studies.ledger import read_ledger
 from pgso_studies.planted import WORLDS
 from pgso_studies.study import EXPERIMENTS, Size
 
 ATLAS = EXPERIMENTS["atlas"]
+
+
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+@pytest.mark.parametrize(
+    ("world", "seed"),
+    [("core-periphery-6", 0), ("core-periphery-6", 2), ("blocks-4-0", 1), ("blocks-2-0.1", 2)],
+)
+def test_find_keeps_what_was_published(world, seed):
+    (published,) = (
+        record
+        for record in read_ledger(RESULTS / "atlas" / "records.jsonl").values()
+        if record.spec.data_options == {"world": world} and record.spec.seed == seed
+    )
+    again = fit(published.spec)
+    assert again.chosen == published.chosen
+    assert again.test == pytest.approx(published.test)
 
 
 def rung(family, preset=None):
