@@ -15,12 +15,15 @@ from pgso.data.places import data_root
 from pgso.errors import InputError
 
 LARGE = ("ogbn-arxiv", "ogbn-arxiv-topicbag", "ogbg-molhiv")
+OF_SMILES = ("ESOL", "FreeSolv", "Lipophilicity")
 
 
 def need(name: str) -> None:
     missing = DATASETS[name].missing(data_root())
     if missing:
         pytest.skip(f"{missing[0]} is not here")
+    if DATASETS[name].name in OF_SMILES:
+        pytest.importorskip("rdkit")
 
 
 @pytest.fixture(params=list(DATASETS), scope="module")
