@@ -314,7 +314,6 @@ def structural_features(graph: Graph) -> Tensor:  # (n, 3)
     if graph.sample is not None:  # a sampled node has the features that it has in the whole graph
         whole = structural_features(graph.sample.graph)
         return whole.index_select(0, graph.sample.nodes).to(graph.device)
-
     n = graph.num_nodes
     row, col = (part.numpy(force=True) for part in (graph.pattern.row, graph.pattern.col))
     one_way = csr_array((np.ones(len(row)), (row, col)), shape=(n, n))

@@ -42,10 +42,10 @@ from pgso.gso.operator import ShiftOperator
 
 
 def is_plain(op: "OnPattern") -> bool:
-    """Whether A is constant and nothing but γ x is asked for: for one S, then, one bag each way.
+    """Whether A is constant and execution is eager. One S, or one per node, is then fast.
 
-    All else takes the general path, of operations whose derivatives torch knows: learned or masked
-    edges, traced programs, ``torch.func`` and forward mode; and so does an S per channel.
+    Everything else takes the general path, of operations whose derivatives torch knows: learned or
+    masked edges, traced programs, ``torch.func``, forward mode, and an S per channel.
     """
     graph = op.graph
     if graph.pattern.rowptr is None or op.values is not None or not is_eager():

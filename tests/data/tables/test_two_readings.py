@@ -219,6 +219,24 @@ def test_a_column_of_features_that_is_learned_names_no_nodes(load, first, target
     assert task.y.flatten().tolist() == PLACES
 
 
+@pytest.mark.parametrize("table", ["features", "targets"])
+def test_a_column_called_id_that_is_learned_names_no_nodes(load, table):
+    frame = pd.DataFrame({"person": range(N), "id": PLACES})
+    frame = frame.assign(age=AGES) if table == "features" else frame
+    task = load({"target": "id"}, **{"labels": None, table: frame})
+    assert task.ids == tuple(map(str, range(N)))
+    assert task.y.flatten().tolist() == PLACES
+
+
+def test_numbers_of_rows_are_not_learned(load):
+    frame = pd.DataFrame({"index": range(N), "customer": PLACES, "rent": AGES})
+    task = load(labels=None, targets=frame)
+    assert task.ids == tuple(map(str, PLACES))
+    assert task.y.flatten().tolist() == AGES
+    with pytest.raises(InputError, match="no column of numbers beside 'rank'"):
+        load(labels=None, targets=pd.DataFrame({"rank": PLACES, "index": range(N)}))
+
+
 def test_numbers_of_rows_name_the_nodes_where_they_name_more_of_them(load):
     edges = EDGES + 1
     frame = pd.DataFrame({"index": range(1, N + 1), "rank": PLACES, "age": AGES, "label": KINDS})

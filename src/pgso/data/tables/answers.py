@@ -131,8 +131,8 @@ def read_answers(
     elif not table.has_header:
         key = None if numbers and first not in nodes else table.names[0]
     else:
-        counted = table.names[1:] if width == 2 and first in COUNTED else ()
-        learned = counted if target is None else (target,)
+        is_counted = target is None and width == 2 and first in COUNTED
+        learned = table.names[1:] if is_counted else (target,)
         key, cells = key_of(table, nodes, others=learned if learn else ()), table.cells(first)
         are_ids = ID.search(first) and len(set(cells)) == len(cells) and "." not in "".join(cells)
         key = first if key is None and (are_ids or not numbers) else key
@@ -144,8 +144,10 @@ def read_answers(
         columns = (target,)
         table.check_has(target)
     elif learn:
-        # A column without a name holds the numbers of rows, as pandas writes them.
+        # Numbers of rows, as pandas writes them, are not learned.
+        rows = [str(i) for i in range(len(table.lines))]
         others = [name for name in table.names if name and name != key]
+        others = [n for n in others if n not in COUNTED or [*table.cells(n)] != rows]
         others = [name for name in others if name.lower() not in SPLIT] or others
         columns = tuple(others)
         if not others:

@@ -62,10 +62,9 @@ class Edges:
         repair = "" if WITHIN in nodes[0] else repair_of(self.names, nodes)
         problem = f"node {shown(self.names[self.ends[side, edge]])} is in no other file{more}"
         like = f"known are {len(nodes)} nodes such as {shown(nodes[0])}{repair}"
-        advice = f"; add it to {where}"
-        if unknown != "drop":
-            advice += ", or leave out such edges with --option unknown=drop"
-        error = self.table.error(f"{problem}; {like}{advice}", edge, self.columns[side])
+        drop = "" if unknown == "drop" else ", or leave out such edges with --option unknown=drop"
+        advice = f"add it to {where}{drop}"
+        error = self.table.error(f"{problem}; {like}; {advice}", edge, self.columns[side])
         raise error if kept.any() else InputError(str(error))  # no other row makes it better
 
     def between(self, cells: Array, undirected: bool) -> "Edges":

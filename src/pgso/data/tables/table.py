@@ -275,6 +275,7 @@ def key_of(
 ) -> str | None:
     """The column, none of ``others``, that names other tables' nodes, or None; two are refused."""
     called, known = table.named(words), set(nodes)
+    called = None if called in others else called
     if called is not None and known <= set(table.cells(called)):
         return called
     first = table.names[: 2 if "" in table.names else 1]
